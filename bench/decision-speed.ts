@@ -51,31 +51,31 @@ function historyOf(n: number): CustomerHistory {
     funding: "debit",
     issuer: "a bank",
   };
-  return { traits, instrument, offsetAt: () => 0, bills };
+  return { traits, instrument, offsetAt: () => 0, invoices: bills };
 }
 const histories = Array.from({ length: 500 }, (_, n) => historyOf(n));
 const cases = histories.map((history) => inferPosterior(learned, history));
 
 const decisionMicros = measureCpuMicros((n) => {
-  const { belief } = cases[n % cases.length]!;
-  const failedAt = belief.firstFailedAt;
-  chooseRetry(learned, belief, {
+  const { posterior } = cases[n % cases.length]!;
+  const failedAt = posterior.firstFailedAt;
+  chooseRetry(learned, posterior, {
     key: `case-${n}`,
     now: failedAt,
     windowEndsAt: failedAt + 28 * DAY_MS,
-    triesLeft: 6,
+    retriesLeft: 6,
     explores: true,
     allow: () => true,
     limits: [],
     dollars: 24,
-    stakes: { worthAt: (at) => 1 - (0.004 * (at - failedAt)) / DAY_MS, cost: 0.008 },
+    retryValue: { valueAt: (at) => 1 - (0.004 * (at - failedAt)) / DAY_MS, cost: 0.008 },
   });
 });
 const readingMicros = measureCpuMicros((n) => inferPosterior(learned, histories[n % histories.length]!));
 const updateMicros = measureCpuMicros((n) => {
-  const { person, belief } = cases[n % cases.length]!;
-  const at = belief.firstFailedAt + ((n / 500) | 0) * 0.1 * DAY_MS;
-  learnRetry(learned, person, belief, at, n % 3 === 0 ? null : "FUNDS");
+  const { person, posterior } = cases[n % cases.length]!;
+  const at = posterior.firstFailedAt + ((n / 500) | 0) * 0.1 * DAY_MS;
+  learnRetry(learned, person, posterior, at, n % 3 === 0 ? null : "FUNDS");
 });
 console.log(
   `decision ${(readingMicros + decisionMicros).toFixed(0)} µs of CPU (target 200): ${readingMicros.toFixed(0)} for making ${INVOICES_PER_CUSTOMER} invoices into a posterior, ${decisionMicros.toFixed(0)} for probabilities and a plan; model update ${updateMicros.toFixed(1)} µs (aim 20)`,

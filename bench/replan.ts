@@ -72,8 +72,8 @@ try {
       let stepped = 0;
       for (;;) {
         const round = await processDueCases({ db, ports, log, models, onEvents() {}, onWithdrawn() {} });
-        if (round.stepped === 0) return stepped;
-        stepped += round.stepped;
+        if (round.processedCount === 0) return stepped;
+        stepped += round.processedCount;
         rssMost = Math.max(rssMost, process.memoryUsage.rss());
       }
     });

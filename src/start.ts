@@ -255,11 +255,11 @@ function startDeciding({ options, store, metrics, models, stops, running }: Serv
   const { onEvents, onWithdrawn } = signals;
   const deciding = startLoop("decide", log, async () => {
     const merchantsAtOnce = CONCURRENT_MERCHANT_COUNT;
-    const { stepped, nextDueAt } = await processDueCases({
+    const { processedCount, nextDueAt } = await processDueCases({
       ...{ db, ports, log, onEvents, onWithdrawn, models, merchantsAtOnce },
     });
-    metrics.onSteps(stepped);
-    if (stepped > 0) return 0;
+    metrics.onSteps(processedCount);
+    if (processedCount > 0) return 0;
     const dueMs = realMsUntil(nextDueAt, ports) ?? CASE_POLL_MS;
     // Another process has locked the cases that are due.
     return dueMs <= 0 ? BUSY_POLL_MS : Math.min(CASE_POLL_MS, dueMs);

@@ -112,7 +112,7 @@ export function createLawAwarePolicy(
   function slotsOf({ bill, endsAt }: OpenCase, allow: (at: number) => boolean, now: number): Slot[] {
     const { looks, declinedAt, blockedUntil } = knownOf(bill);
     const { issuer } = looks;
-    const { worthAt } = retryValueOfInvoice(bill);
+    const { valueAt } = retryValueOfInvoice(bill);
     const from = Math.max(blockedUntil, issuer.isStrict ? declinedAt + DAY_MS : 0);
     const belief = beliefOf(knownOf(bill), now);
     const paid = simulateAhead(belief, ahead, stepOf(endsAt) - belief.step + 1, bill.amount / 100, luck);
@@ -124,7 +124,7 @@ export function createLawAwarePolicy(
           at,
           paid: paid[Math.max(0, stepOf(at) - belief.step)]!,
           chance: (1 - refusalRateAt(looks, at)) * (1 - downChance(issuer.uptime, now, at)),
-          worth: worthAt(at),
+          worth: valueAt(at),
         }));
       if (slots.length > 0) found.push(slots.reduce((a, b) => (slotChance(b) > slotChance(a) + 1e-6 ? b : a)));
     }

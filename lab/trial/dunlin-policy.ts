@@ -109,11 +109,11 @@ export function createDunlinPolicy(
     for (const person of people) {
       let total = 0;
       for (let c = 0; c < CYCLE_COUNT; c++) {
-        person.cycles[c]! *= usual[c]! / person.usual[c]!;
+        person.cycles[c]! *= usual[c]! / person.usualCycles[c]!;
         total += person.cycles[c]!;
       }
       for (let c = 0; c < CYCLE_COUNT; c++) person.cycles[c]! /= total;
-      person.usual = usual;
+      person.usualCycles = usual;
     }
   }
 
@@ -147,8 +147,8 @@ export function createDunlinPolicy(
       reason: declineGroupOf(bill.first),
       code: traits.declineCode,
       standing: standingOf(customer.past),
-      names: weightsOf(caseFeatures("r", traits)),
-      codeName: codeFeatureIndex(traits),
+      features: weightsOf(caseFeatures("r", traits)),
+      codeFeature: codeFeatureIndex(traits),
       rows: caseRows(traits),
       failedAt: now,
       recent: open.attempts.map(({ charge }) => charge.at.getTime()).filter((at) => at > now - 7 * DAY_MS),
@@ -198,7 +198,7 @@ export function createDunlinPolicy(
         learnFirstCharge(learned, people[held]!, names, clockOf(bill, held), at, reason);
       });
       believeTold(customer, bill);
-      past.firsts++;
+      past.firstCharges++;
       others.note(bill.first, bill.customerId);
       if (reason === null) return;
       if (past.declined === 0) countCustomer(learned, people[held]!);
@@ -216,15 +216,15 @@ export function createDunlinPolicy(
           key: open.bill.id,
           now,
           windowEndsAt: open.endsAt,
-          triesLeft,
+          retriesLeft: triesLeft,
           explores: true,
           allow: (at) => at >= from && rules.allow(at),
           limits: rules.limits(now, triesLeft),
           dollars: amountUsd(open.bill),
-          stakes: retryValueOfInvoice(open.bill),
+          retryValue: retryValueOfInvoice(open.bill),
         };
         const chosen = chooseRetry(learned, belief, question);
-        if (promised && chosen && belief.tries === 0)
+        if (promised && chosen && belief.retryCount === 0)
           promised(open.bill, compareAlternatives(learned, belief, question, chosen, now, now).even!);
         return chosen;
       };

@@ -42,14 +42,14 @@ const setsOf = (days: number, size: number): number[][] =>
   );
 
 test("the oracle's next retry begins the best of all plans when attempts are independent", () => {
-  const { cost, worthAt } = retryValueOfInvoice(BILL);
+  const { cost, valueAt } = retryValueOfInvoice(BILL);
   for (let seed = 0; seed < 60; seed++) {
     const days = 7;
     const chances = Array.from({ length: days }, (_, day) => 0.6 * keyedUniform(seed, day, 0, 1) ** 3);
     const worthOf = (plan: readonly number[]) =>
       plan.reduceRight((rest, day) => {
         const chance = chances[day]!;
-        return chance * worthAt(START + day * DAY_MS + SLOT_MS) - cost + (1 - chance) * rest;
+        return chance * valueAt(START + day * DAY_MS + SLOT_MS) - cost + (1 - chance) * rest;
       }, 0);
     const best = setsOf(days, 3).reduce((most, plan) => (worthOf(plan) > worthOf(most) ? plan : most), []);
     assert.equal(

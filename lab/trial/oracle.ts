@@ -48,8 +48,8 @@ function planRetry(
   days: readonly { at: number; chance: number }[],
   left: number,
 ): Choice | null {
-  const { cost, worthAt } = retryValueOfInvoice(bill);
-  const worth = days.map(({ at }) => worthAt(at));
+  const { cost, valueAt } = retryValueOfInvoice(bill);
+  const worth = days.map(({ at }) => valueAt(at));
   const worthOf = (day: number, rest: number) =>
     days[day]!.chance * worth[day]! - cost + (1 - days[day]!.chance) * rest;
   const tries = left - 1;

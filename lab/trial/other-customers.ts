@@ -22,7 +22,7 @@ export function createOtherCustomers(): OtherCustomers {
   return {
     note(charge, customer) {
       const isDown = !charge.approved && declineGroupOf(charge) === "ISSUER_DOWN";
-      const attempt = { customer, at: charge.at, way: routeOf(charge), isDown };
+      const attempt = { customer, at: charge.at, route: routeOf(charge), isDown };
       all = [...all, attempt].slice(-MAX_ATTEMPTS_OVERALL);
       const { cardIssuer } = charge;
       if (cardIssuer === undefined) return;

@@ -69,7 +69,7 @@ export function findRules(open: OpenCase): Rules {
   return {
     notBefore: Math.max(...guards.map(({ notBefore }) => notBefore?.at ?? 0)),
     allow: (at) => guards.every((guard) => findForbiddingRule(guard, at) === null),
-    triesMax: Math.min(...guards.map(({ triesLeft }) => triesLeft?.count ?? Number.POSITIVE_INFINITY)),
+    triesMax: Math.min(...guards.map(({ attemptsLeft }) => attemptsLeft?.count ?? Number.POSITIVE_INFINITY)),
     limits: (from, tries) => guards.flatMap((guard) => findFillableLimits(guard, from, tries)),
   };
 }

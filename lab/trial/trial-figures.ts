@@ -46,8 +46,8 @@ export function computeFigures(trial: Trial): Figures {
 
 export function valueOfRetry({ open, charge }: TrialRetry): number {
   const money = amountUsd(open.bill);
-  const { cost, worthAt } = retryValueOfInvoice(open.bill);
-  return money * (charge.approved ? worthAt(charge.at.getTime()) - cost : -cost);
+  const { cost, valueAt } = retryValueOfInvoice(open.bill);
+  return money * (charge.approved ? valueAt(charge.at.getTime()) - cost : -cost);
 }
 
 /** By blocks of `size` cases in order of failure, as a share of their money, without a remainder. */

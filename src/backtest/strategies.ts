@@ -177,7 +177,7 @@ function customerHistoryUntil(
     },
     instrument: facts,
     offsetAt: (at) => offsetMs(locale.zone, at),
-    bills: [...others.values(), current].map((charges) => ({
+    invoices: [...others.values(), current].map((charges) => ({
       dollars: toUsd(charges[0]!.amount, charges[0]!.currency),
       paymentMethodType: charges[0]!.paymentMethodType,
       charges: charges.map((attempt) => ({

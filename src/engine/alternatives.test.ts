@@ -8,19 +8,23 @@ import { evaluateSets, findFollowingSlots, planRetries } from "./plan-retries.ts
 test("the plan has the same value in both comparisons, and evenly spaced retries beat it only when a time was sampled", () => {
   const kinds = new Map<string, number>();
   for (let n = 0; n < 400; n++) {
-    const kase = buildPosterior(n % 4 === 0 ? "HARD_CARD" : "FUNDS");
-    const asked = buildRetryContext({
+    const posterior = buildPosterior(n % 4 === 0 ? "HARD_CARD" : "FUNDS");
+    const retryContext = buildRetryContext({
       key: `case-${n}`,
       dollars: 3 + n,
-      stakes: { worthAt: () => 1, cost: 0.003 + 0.12 / (3 + n) },
+      retryValue: { valueAt: () => 1, cost: 0.003 + 0.12 / (3 + n) },
     });
-    const chosen = chooseRetry(trainedModel, kase, asked);
+    const chosen = chooseRetry(trainedModel, posterior, retryContext);
     if (!chosen) continue;
-    const { days, even } = compareAlternatives(trainedModel, kase, asked, chosen, START, START);
+    const { days, even } = compareAlternatives(trainedModel, posterior, retryContext, chosen, START, START);
     const { tries, worth, planWorth } = even!;
     const day = days.find(({ at }) => +at === chosen.at);
     if (day) assert.ok(Math.abs(day.worth - planWorth) < 2e-4, `${day.worth} and ${planWorth}`);
-    const kind = chosen.hopeless ? "hopeless" : chosen.drawn || chosen.hourDrawn ? "drawn" : "planned";
+    const kind = chosen.isNotWorthRetrying
+      ? "hopeless"
+      : chosen.isSampled || chosen.isHourSampled
+        ? "drawn"
+        : "planned";
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
     if (kind === "planned") assert.ok(worth < planWorth + 0.005, `${n}: ${tries.length} ${worth} and ${planWorth}`);
   }
@@ -28,45 +32,45 @@ test("the plan has the same value in both comparisons, and evenly spaced retries
 });
 
 test("a plan with more retries than the even ones is also compared with equally many, after the same sampled time", () => {
-  const met = { planned: 0, drawn: 0, alike: 0 };
+  const counts = { planned: 0, drawn: 0, alike: 0 };
   for (let n = 0; n < 200; n++) {
-    const kase = buildPosterior(n % 3 === 0 ? "GENERIC" : "FUNDS");
-    const asked = buildRetryContext({ key: `case-${n}`, triesLeft: n % 4 === 0 ? 6 : 8, dollars: 400 });
-    const chosen = chooseRetry(trainedModel, kase, asked)!;
+    const posterior = buildPosterior(n % 3 === 0 ? "GENERIC" : "FUNDS");
+    const retryContext = buildRetryContext({ key: `case-${n}`, retriesLeft: n % 4 === 0 ? 6 : 8, dollars: 400 });
+    const chosen = chooseRetry(trainedModel, posterior, retryContext)!;
     const { tries, worth, recovers, plan, planWorth, planRecovers, asMany } = compareAlternatives(
       trainedModel,
-      kase,
-      asked,
+      posterior,
+      retryContext,
       chosen,
       START,
       START,
     ).even!;
     assert.equal(asMany !== null, plan.length > tries.length);
     if (asMany === null) {
-      met.alike++;
+      counts.alike++;
       continue;
     }
-    const isDrawn = chosen.drawn || chosen.hourDrawn;
-    met[isDrawn ? "drawn" : "planned"]++;
+    const isDrawn = chosen.isSampled || chosen.isHourSampled;
+    counts[isDrawn ? "drawn" : "planned"]++;
     assert.ok(asMany.worth <= planWorth + 0.001, `${n}: ${asMany.worth} and ${planWorth}`);
     assert.ok(asMany.recovers < planRecovers, `${n}: ${asMany.recovers} and ${planRecovers}`);
     if (!isDrawn) assert.ok(asMany.worth > worth - 0.005 && recovers > 0, `${n}: ${asMany.worth} and ${worth}`);
   }
   assert.ok(
-    Object.values(met).every((count) => count > 0),
-    JSON.stringify(met),
+    Object.values(counts).every((count) => count > 0),
+    JSON.stringify(counts),
   );
 });
 
 test("evenly spaced retries closest to the same time count as one retry", () => {
   // Every two hours, although retries are evaluated every four.
-  const asked = buildRetryContext({ windowEndsAt: START + DAY / 2, dollars: 400 });
-  const kase = buildPosterior("FUNDS");
+  const retryContext = buildRetryContext({ windowEndsAt: START + DAY / 2, dollars: 400 });
+  const posterior = buildPosterior("FUNDS");
   const { tries } = compareAlternatives(
     trainedModel,
-    kase,
-    asked,
-    chooseRetry(trainedModel, kase, asked)!,
+    posterior,
+    retryContext,
+    chooseRetry(trainedModel, posterior, retryContext)!,
     START,
     START,
   ).even!;
@@ -77,14 +81,14 @@ test("evenly spaced retries closest to the same time count as one retry", () => 
 });
 
 test("the hours of the chosen day are all that were allowed, each with the plan's value when it was compared", () => {
-  const met = { compared: 0, others: 0, last: 0 };
+  const counts = { compared: 0, others: 0, last: 0 };
   for (let n = 0; n < 200; n++) {
     // Half of the windows end soon, so their last time is no whole slot.
-    const asked = buildRetryContext({ key: `case-${n}`, windowEndsAt: START + (n % 2 === 0 ? 28 : 0.5) * DAY });
-    const kase = buildPosterior("FUNDS");
-    const chosen = chooseRetry(trainedModel, kase, asked)!;
-    const { forecast, plan } = chosen.weighed;
-    const { hours, even } = compareAlternatives(trainedModel, kase, asked, chosen, START, START);
+    const retryContext = buildRetryContext({ key: `case-${n}`, windowEndsAt: START + (n % 2 === 0 ? 28 : 0.5) * DAY });
+    const posterior = buildPosterior("FUNDS");
+    const chosen = chooseRetry(trainedModel, posterior, retryContext)!;
+    const { forecast, plan } = chosen.weighedPlan;
+    const { hours, even } = compareAlternatives(trainedModel, posterior, retryContext, chosen, START, START);
     const comparedAt = plan.picked.map((slot) => forecast.slots[slot]!);
     for (const { at, worth } of hours) assert.equal(worth !== null, comparedAt.includes(+at));
     const itself = hours.find(({ at }) => +at === chosen.at)!;
@@ -94,13 +98,13 @@ test("the hours of the chosen day are all that were allowed, each with the plan'
       hours.map(({ at }) => +at),
       hours.map(({ at }) => +at).sort((a, b) => a - b),
     );
-    met.compared += hours.filter(({ worth }) => worth !== null).length;
-    met.others += hours.filter(({ worth }) => worth === null).length;
-    met.last += Number(hours.some(({ at }) => +at === asked.windowEndsAt - HOUR / 2));
+    counts.compared += hours.filter(({ worth }) => worth !== null).length;
+    counts.others += hours.filter(({ worth }) => worth === null).length;
+    counts.last += Number(hours.some(({ at }) => +at === retryContext.windowEndsAt - HOUR / 2));
   }
   assert.ok(
-    Object.values(met).every((count) => count > 0),
-    JSON.stringify(met),
+    Object.values(counts).every((count) => count > 0),
+    JSON.stringify(counts),
   );
 });
 
@@ -108,10 +112,10 @@ test("a time is no alternative when it had passed before the decision", () => {
   const now = START + 9.2 * DAY;
   let late = 0;
   for (let n = 0; n < 100; n++) {
-    const asked = buildRetryContext({ key: `case-${n}` });
-    const kase = buildPosterior("FUNDS");
-    const chosen = chooseRetry(trainedModel, kase, asked)!;
-    const { days, hours } = compareAlternatives(trainedModel, kase, asked, chosen, START, now);
+    const retryContext = buildRetryContext({ key: `case-${n}` });
+    const posterior = buildPosterior("FUNDS");
+    const chosen = chooseRetry(trainedModel, posterior, retryContext)!;
+    const { days, hours } = compareAlternatives(trainedModel, posterior, retryContext, chosen, START, now);
     if (chosen.at < now) late++;
     for (const { at } of [...days, ...hours]) assert.ok(+at >= now || +at === chosen.at);
     assert.ok(hours.some(({ at }) => +at === chosen.at));
@@ -120,54 +124,54 @@ test("a time is no alternative when it had passed before the decision", () => {
 });
 
 test("the plan limited to as many retries is the best of that size: without a sampled hour, after a sampled time, and at no cost when none is worthwhile", () => {
-  const met = { hourDrawn: 0, drawn: 0, hopeless: 0 };
+  const counts = { hourDrawn: 0, drawn: 0, hopeless: 0 };
   for (let n = 0; n < 600; n++) {
-    const kase = buildPosterior(n % 2 === 0 ? "HARD_CARD" : "FUNDS");
-    const stakes = n % 2 === 0 ? { worthAt: () => 1, cost: 0.1 } : buildRetryContext().stakes;
-    const asked = buildRetryContext({ key: `case-${n}`, triesLeft: 8, dollars: 400, stakes });
-    const chosen = chooseRetry({ ...trainedModel, seen: trainedModel.seen.map(() => 0) }, kase, asked);
+    const posterior = buildPosterior(n % 2 === 0 ? "HARD_CARD" : "FUNDS");
+    const retryValue = n % 2 === 0 ? { valueAt: () => 1, cost: 0.1 } : buildRetryContext().retryValue;
+    const retryContext = buildRetryContext({ key: `case-${n}`, retriesLeft: 8, dollars: 400, retryValue });
+    const chosen = chooseRetry({ ...trainedModel, seen: trainedModel.seen.map(() => 0) }, posterior, retryContext);
     if (!chosen) continue;
-    const { asMany, tries } = compareAlternatives(trainedModel, kase, asked, chosen, START, START).even!;
+    const { asMany, tries } = compareAlternatives(trainedModel, posterior, retryContext, chosen, START, START).even!;
     if (!asMany) continue;
-    const { forecast, plan, tries: all, stakes: margined } = chosen.weighed;
+    const { forecast, plan, slots: all, retryValue: margined } = chosen.weighedPlan;
     const isAside = !plan.picked.includes(all[0]!);
-    const free = chosen.hopeless ? { ...margined, cost: 0 } : margined;
+    const free = chosen.isNotWorthRetrying ? { ...margined, cost: 0 } : margined;
     const fewer = planRetries(forecast, tries.length, free, plan.limits, isAside ? all[0]! : -1);
-    const isDrawn = chosen.drawn || chosen.hourDrawn;
+    const isDrawn = chosen.isSampled || chosen.isHourSampled;
     const wanted = isDrawn ? [all[0]!, ...findFollowingSlots(forecast, fewer, all[0]!)] : [...fewer.slots];
     const [worth] = evaluateSets(forecast, [wanted], margined);
-    assert.ok(Math.abs(asMany.worth - worth!.worth) < 1e-4, `${n}: ${asMany.worth} and ${worth!.worth}`);
-    if (isAside) met.hourDrawn++;
-    if (chosen.drawn) met.drawn++;
-    if (chosen.hopeless) met.hopeless++;
+    assert.ok(Math.abs(asMany.worth - worth!.value) < 1e-4, `${n}: ${asMany.worth} and ${worth!.value}`);
+    if (isAside) counts.hourDrawn++;
+    if (chosen.isSampled) counts.drawn++;
+    if (chosen.isNotWorthRetrying) counts.hopeless++;
   }
   assert.ok(
-    Object.values(met).every((count) => count > 3),
-    JSON.stringify(met),
+    Object.values(counts).every((count) => count > 3),
+    JSON.stringify(counts),
   );
 });
 
 test("the best time is the remaining one whose retry alone has the highest value when no retry is worthwhile", () => {
-  const stakes = { worthAt: (at: number) => 1 - (0.004 * (at - START)) / DAY, cost: 0.7 };
+  const retryValue = { valueAt: (at: number) => 1 - (0.004 * (at - START)) / DAY, cost: 0.7 };
   for (const now of [START, START + 9 * DAY]) {
-    const asked = buildRetryContext({ stakes });
-    const { best, outlook } = compareWithoutRetry(trainedModel, buildPosterior("FUNDS"), asked, START, now)!;
-    assert.ok(best.at >= now && best.at < asked.windowEndsAt);
-    const worth = (chance: number, at: number) => chance * stakes.worthAt(at);
+    const retryContext = buildRetryContext({ retryValue });
+    const { best, outlook } = compareWithoutRetry(trainedModel, buildPosterior("FUNDS"), retryContext, START, now)!;
+    assert.ok(best.at >= now && best.at < retryContext.windowEndsAt);
+    const worth = (chance: number, at: number) => chance * retryValue.valueAt(at);
     for (let key = 0; key < 20; key++) {
       const others = chooseRetry(
         trainedModel,
         buildPosterior("FUNDS"),
-        buildRetryContext({ key: `case-${key}`, now, stakes: { ...stakes, cost: 0 } }),
+        buildRetryContext({ key: `case-${key}`, now, retryValue: { ...retryValue, cost: 0 } }),
       )!;
-      const { forecast, plan } = others.weighed;
+      const { forecast, plan } = others.weighedPlan;
       for (const slot of plan.picked)
         assert.ok(
           worth(forecast.chances[slot]!, forecast.slots[slot]!) <= worth(best.chance, best.at) + 1e-6,
           `${(forecast.slots[slot]! - START) / DAY} is better than ${(best.at - START) / DAY}`,
         );
     }
-    assert.ok(best.chance < best.worthFrom && Math.abs(best.cost - 0.7) < 1e-9);
+    assert.ok(best.chance < best.minChance && Math.abs(best.cost - 0.7) < 1e-9);
     assert.ok(outlook.even!.tries.every((at) => +at >= now) && outlook.even!.plan.length === 0);
   }
 });
@@ -175,15 +179,15 @@ test("the best time is the remaining one whose retry alone has the highest value
 /** Returns the evenly spaced retries in days after START, each the evaluated time closest to its ideal. */
 function evenlySpacedDaysOf(
   rest: Parameters<typeof buildRetryContext>[0] = {},
-  kase = buildPosterior("FUNDS"),
+  posterior = buildPosterior("FUNDS"),
   unpaidAt = START,
 ) {
-  const asked = buildRetryContext({ dollars: 400, ...rest });
+  const retryContext = buildRetryContext({ dollars: 400, ...rest });
   const { even } = compareAlternatives(
     trainedModel,
-    kase,
-    asked,
-    chooseRetry(trainedModel, kase, asked)!,
+    posterior,
+    retryContext,
+    chooseRetry(trainedModel, posterior, retryContext)!,
     unpaidAt,
     START,
   );
@@ -200,18 +204,18 @@ test("there are six evenly spaced retries, or as many as are left, after equal p
     [1, 2, 3, 4, 5, 6].map((n) => (28 * n) / 6),
   );
   assertNear(
-    evenlySpacedDaysOf({ triesLeft: 20 }),
+    evenlySpacedDaysOf({ retriesLeft: 20 }),
     [1, 2, 3, 4, 5, 6].map((n) => (28 * n) / 6),
   );
-  assertNear(evenlySpacedDaysOf({ triesLeft: 2 }), [14, 28]);
+  assertNear(evenlySpacedDaysOf({ retriesLeft: 2 }), [14, 28]);
   const last = (days: number) => evenlySpacedDaysOf({ windowEndsAt: START + days * DAY }).at(-1)! * 24;
   for (const days of [3, 0.5]) assert.ok(last(days) <= days * 24 - 0.5 && last(days) > days * 24 - 5, `${last(days)}`);
 });
 
 test("evenly spaced retries count from when the invoice became unpaid, without those that are past or not allowed", () => {
-  const kase = { ...buildPosterior("FUNDS"), tries: 1, lastTriedAt: START };
+  const posterior = { ...buildPosterior("FUNDS"), retryCount: 1, lastTriedAt: START };
   assertNear(
-    evenlySpacedDaysOf({ triesLeft: 5 }, kase, START - 14 * DAY),
+    evenlySpacedDaysOf({ retriesLeft: 5 }, posterior, START - 14 * DAY),
     [3, 4, 5, 6].map((n) => -14 + 7 * n).filter((day) => day > 0.5),
   );
   assertNear(
@@ -221,15 +225,15 @@ test("evenly spaced retries count from when the invoice became unpaid, without t
 });
 
 test("only the first plan of a case is also compared with as many retries as the even ones", () => {
-  const asMany = (tries: number) => {
-    const kase = { ...buildPosterior("FUNDS"), tries };
-    const asked = buildRetryContext({
+  const asMany = (retryCount: number) => {
+    const posterior = { ...buildPosterior("FUNDS"), retryCount };
+    const retryContext = buildRetryContext({
       dollars: 400,
-      triesLeft: 8,
+      retriesLeft: 8,
       allow: (at) => at > START + 20 * DAY || at < START + 8 * DAY,
     });
-    const chosen = chooseRetry(trainedModel, kase, asked)!;
-    const { even } = compareAlternatives(trainedModel, kase, asked, chosen, START, START);
+    const chosen = chooseRetry(trainedModel, posterior, retryContext)!;
+    const { even } = compareAlternatives(trainedModel, posterior, retryContext, chosen, START, START);
     return { isMore: even!.plan.length > even!.tries.length, is: even!.asMany !== null };
   };
   assert.deepEqual(asMany(0), { isMore: true, is: true });

@@ -52,7 +52,7 @@ export type Alternatives = Pick<DecisionAccount, "days" | "hours" | "even">;
 /** A possible time, and the plan's value with its next retry there. */
 interface ComparedTime {
   at: number;
-  worth: number;
+  value: number;
 }
 
 /**
@@ -62,32 +62,32 @@ interface ComparedTime {
  * @param now  excludes earlier times, although plans are evaluated from the last news on
  */
 export function compareAlternatives(
-  learned: LearnedModel,
-  belief: CasePosterior,
-  question: RetryContext,
+  model: LearnedModel,
+  posterior: CasePosterior,
+  retryContext: RetryContext,
   chosen: ChosenRetry,
   unpaidAt: number,
   now: number,
 ): Alternatives {
-  const of = calibrationIndex(belief);
-  const chanceAt = createChanceFunction(learned, belief);
-  const calibrated = (at: number) => roundShare(calibrate(learned, of, chanceAt(at)));
+  const index = calibrationIndex(posterior);
+  const chanceAt = createChanceFunction(model, posterior);
+  const calibrated = (at: number) => roundShare(calibrate(model, index, chanceAt(at)));
   const isOpen = (at: number) => at >= now || at === chosen.at;
   const compared = listComparedTimes(chosen).filter(({ at }) => isOpen(at));
   return {
-    days: bestTimePerDay(belief, compared).map(({ at, worth }) => ({
+    days: bestTimePerDay(posterior, compared).map(({ at, value }) => ({
       at: new Date(at),
       chance: calibrated(at),
-      worth: roundShare(worth),
+      worth: roundShare(value),
     })),
-    hours: compareHours(belief, question, chosen.at, compared)
+    hours: compareHours(posterior, retryContext, chosen.at, compared)
       .filter(({ at }) => isOpen(at))
-      .map(({ at, worth }) => ({
+      .map(({ at, value }) => ({
         at: new Date(at),
         chance: calibrated(at),
-        worth: worth === null ? null : roundShare(worth),
+        worth: value === null ? null : roundShare(value),
       })),
-    even: evaluateEvenlySpaced(belief, chosen, question, unpaidAt),
+    even: evaluateEvenlySpaced(posterior, chosen, retryContext, unpaidAt),
   };
 }
 
@@ -100,124 +100,136 @@ export interface BestTime {
   cost: number;
   mustBring: number;
   /** The probability from which the retry is worth making. */
-  worthFrom: number;
+  minChance: number;
 }
 
 /** Returns null if no time is left. Parameters as for `compareAlternatives`. */
 export function compareWithoutRetry(
-  learned: LearnedModel,
-  belief: CasePosterior,
-  question: RetryContext,
+  model: LearnedModel,
+  posterior: CasePosterior,
+  retryContext: RetryContext,
   unpaidAt: number,
   now: number,
 ): { best: BestTime; outlook: Alternatives } | null {
-  const { dollars } = question;
-  const stakes = withMargin(question.stakes, learned, dollars);
-  const { cost } = question.stakes;
+  const { dollars } = retryContext;
+  const retryValue = withMargin(retryContext.retryValue, model, dollars);
+  const { cost } = retryContext.retryValue;
   // As if retries cost nothing, so that one is chosen from the same times.
-  const free = { ...question.stakes, cost: cost - stakes.cost };
-  const asked = { ...question, now: Math.max(question.now, now) };
-  const chosen = chooseRetry(learned, belief, { ...asked, stakes: free });
+  const freeRetryValue = { ...retryContext.retryValue, cost: cost - retryValue.cost };
+  const contextFromNow = { ...retryContext, now: Math.max(retryContext.now, now) };
+  const chosen = chooseRetry(model, posterior, { ...contextFromNow, retryValue: freeRetryValue });
   if (!chosen) return null;
-  const { forecast, plan } = chosen.weighed;
-  const alone = evaluateSets(
+  const { forecast, plan } = chosen.weighedPlan;
+  const values = evaluateSets(
     forecast,
     plan.picked.map((slot) => [slot]),
-    stakes,
+    retryValue,
   );
-  const most = alone.reduce((found, { worth }, n) => (worth > alone[found]!.worth ? n : found), 0);
-  const at = forecast.slots[plan.picked[most]!]!;
+  const bestIndex = values.reduce((found, { value }, n) => (value > values[found]!.value ? n : found), 0);
+  const at = forecast.slots[plan.picked[bestIndex]!]!;
   const best = {
     at,
-    chance: alone[most]!.recovers,
+    chance: values[bestIndex]!.recovers,
     cost,
-    mustBring: stakes.cost - cost,
-    worthFrom: stakes.cost / stakes.worthAt(at),
+    mustBring: retryValue.cost - cost,
+    minChance: retryValue.cost / retryValue.valueAt(at),
   };
-  const none = { ...chosen, weighed: { ...chosen.weighed, tries: [], stakes } };
-  return { best, outlook: { days: [], hours: [], even: evaluateEvenlySpaced(belief, none, asked, unpaidAt) } };
+  const withoutChosen = { ...chosen, weighedPlan: { ...chosen.weighedPlan, slots: [], retryValue } };
+  return {
+    best,
+    outlook: { days: [], hours: [], even: evaluateEvenlySpaced(posterior, withoutChosen, contextFromNow, unpaidAt) },
+  };
 }
 
 function listComparedTimes({
-  hopeless,
-  weighed: { forecast, plan, stakes, worth: known },
+  isNotWorthRetrying,
+  weighedPlan: { forecast, plan, retryValue, valuesBySlot: knownValues },
 }: ChosenRetry): ComparedTime[] {
-  const worth = (!hopeless && known) || valuesByNextSlot(forecast, plan, stakes);
-  return plan.picked.map((slot, n) => ({ at: forecast.slots[slot]!, worth: worth[n]! }));
+  const values = (!isNotWorthRetrying && knownValues) || valuesByNextSlot(forecast, plan, retryValue);
+  return plan.picked.map((slot, n) => ({ at: forecast.slots[slot]!, value: values[n]! }));
 }
 
 const localDayOf = ({ clock: { offsetMs } }: CasePosterior, at: number) => Math.floor((at + offsetMs) / DAY_MS);
 
 /** The first day has several times, and another day may have two. */
-function bestTimePerDay(belief: CasePosterior, compared: readonly ComparedTime[]): ComparedTime[] {
-  const best: ComparedTime[] = [];
-  for (const one of compared) {
-    const last = best.at(-1);
-    if (!last || localDayOf(belief, last.at) !== localDayOf(belief, one.at)) best.push(one);
-    else if (one.worth > last.worth) best[best.length - 1] = one;
+function bestTimePerDay(posterior: CasePosterior, compared: readonly ComparedTime[]): ComparedTime[] {
+  const bestTimes: ComparedTime[] = [];
+  for (const time of compared) {
+    const last = bestTimes.at(-1);
+    if (!last || localDayOf(posterior, last.at) !== localDayOf(posterior, time.at)) bestTimes.push(time);
+    else if (time.value > last.value) bestTimes[bestTimes.length - 1] = time;
   }
-  return best;
+  return bestTimes;
 }
 
 /** Returns every fourth hour at which a retry is allowed. */
 function compareHours(
-  belief: CasePosterior,
-  question: RetryContext,
+  posterior: CasePosterior,
+  retryContext: RetryContext,
   chosenAt: number,
   compared: readonly ComparedTime[],
-): { at: number; worth: number | null }[] {
-  const day = localDayOf(belief, chosenAt);
-  const worth = new Map<number, number | null>(allowedTimesOfDay(belief, question, chosenAt).map((at) => [at, null]));
-  for (const one of compared) if (localDayOf(belief, one.at) === day) worth.set(one.at, one.worth);
-  return [...worth].map(([at, worth]) => ({ at, worth })).sort((a, b) => a.at - b.at);
+): { at: number; value: number | null }[] {
+  const day = localDayOf(posterior, chosenAt);
+  const valueByTime = new Map<number, number | null>(
+    allowedTimesOfDay(posterior, retryContext, chosenAt).map((at) => [at, null]),
+  );
+  for (const time of compared) if (localDayOf(posterior, time.at) === day) valueByTime.set(time.at, time.value);
+  return [...valueByTime].map(([at, value]) => ({ at, value })).sort((a, b) => a.at - b.at);
 }
 
 /** Six retries, or as many as the window allows, the last an hour before its end. Only future, allowed ones count. */
 function evaluateEvenlySpaced(
-  belief: CasePosterior,
+  posterior: CasePosterior,
   chosen: ChosenRetry,
-  question: RetryContext,
+  retryContext: RetryContext,
   unpaidAt: number,
 ): DecisionAccount["even"] {
-  const { weighed } = chosen;
-  const { windowEndsAt, triesLeft, limits } = question;
-  const { forecast, stakes } = weighed;
-  const soonest = earliestRetryTime(belief, question);
-  const count = Math.min(EVENLY_SPACED_RETRY_COUNT, belief.tries + triesLeft);
-  const wanted = Array.from(
+  const { weighedPlan } = chosen;
+  const { windowEndsAt, retriesLeft, limits } = retryContext;
+  const { forecast, retryValue } = weighedPlan;
+  const earliestAt = earliestRetryTime(posterior, retryContext);
+  const count = Math.min(EVENLY_SPACED_RETRY_COUNT, posterior.retryCount + retriesLeft);
+  const evenTimes = Array.from(
     { length: count },
     (_, n) => unpaidAt + ((windowEndsAt - unpaidAt) * (n + 1)) / count - (n + 1 === count ? HOUR_MS : 0),
-  ).filter((at) => at >= soonest && question.allow(at));
-  const tries: number[] = [];
-  const moments: number[] = [];
-  for (const at of wanted) {
+  ).filter((at) => at >= earliestAt && retryContext.allow(at));
+  const evenSlots: number[] = [];
+  const times: number[] = [];
+  for (const at of evenTimes) {
     const slot = nearestSlot(forecast.slots, at);
-    const moment = forecast.slots[slot]!;
-    if (tries.length === triesLeft || tries.includes(slot)) continue;
-    if (!limits.every((limit) => keepsLimit(limit, moments, moment))) continue;
-    tries.push(slot);
-    moments.push(moment);
+    const time = forecast.slots[slot]!;
+    if (evenSlots.length === retriesLeft || evenSlots.includes(slot)) continue;
+    if (!limits.every((limit) => keepsLimit(limit, times, time))) continue;
+    evenSlots.push(slot);
+    times.push(time);
   }
   // Only for a case's first plan.
-  const isAsked = belief.tries === 0 && weighed.tries.length > tries.length && tries.length > 0;
-  const fewer = isAsked ? planWithFewerRetries(tries.length, chosen) : null;
-  const [even, planned, asMany] = evaluateSets(forecast, [tries, weighed.tries, ...(fewer ? [fewer] : [])], stakes);
+  const isCompared = posterior.retryCount === 0 && weighedPlan.slots.length > evenSlots.length && evenSlots.length > 0;
+  const fewer = isCompared ? planWithFewerRetries(evenSlots.length, chosen) : null;
+  const [evenlySpaced, planned, asMany] = evaluateSets(
+    forecast,
+    [evenSlots, weighedPlan.slots, ...(fewer ? [fewer] : [])],
+    retryValue,
+  );
   const dates = (slots: readonly number[]) => slots.map((slot) => new Date(forecast.slots[slot]!));
   return {
-    tries: dates(tries),
-    recovers: roundShare(even!.recovers),
-    worth: roundShare(even!.worth),
-    plan: dates(weighed.tries),
+    tries: dates(evenSlots),
+    recovers: roundShare(evenlySpaced!.recovers),
+    worth: roundShare(evenlySpaced!.value),
+    plan: dates(weighedPlan.slots),
     planRecovers: roundShare(planned!.recovers),
-    planWorth: roundShare(planned!.worth),
-    asMany: asMany ? { recovers: roundShare(asMany.recovers), worth: roundShare(asMany.worth) } : null,
+    planWorth: roundShare(planned!.value),
+    asMany: asMany ? { recovers: roundShare(asMany.recovers), worth: roundShare(asMany.value) } : null,
   };
 }
 
 /** Plans again: in one case of three, a longer plan's first retries are worth less than evenly spaced ones. */
-function planWithFewerRetries(count: number, { hopeless, drawn, hourDrawn, spread, weighed }: ChosenRetry): number[] {
-  const { forecast, plan, tries, stakes } = weighed;
-  const fewer = planFewerRetries(forecast, count, hopeless ? { ...stakes, cost: 0 } : stakes, plan);
-  if (!drawn && !hourDrawn && !spread) return [...fewer.slots];
-  return [tries[0]!, ...findFollowingSlots(forecast, fewer, tries[0]!)];
+function planWithFewerRetries(
+  count: number,
+  { isNotWorthRetrying, isSampled, isHourSampled, isEvenlySpaced, weighedPlan }: ChosenRetry,
+): number[] {
+  const { forecast, plan, slots, retryValue } = weighedPlan;
+  const fewer = planFewerRetries(forecast, count, isNotWorthRetrying ? { ...retryValue, cost: 0 } : retryValue, plan);
+  if (!isSampled && !isHourSampled && !isEvenlySpaced) return [...fewer.slots];
+  return [slots[0]!, ...findFollowingSlots(forecast, fewer, slots[0]!)];
 }

@@ -12,23 +12,23 @@ const at = (text: string) => {
   const [date, hour] = text.split(" ");
   return atLocalTime(zone, localDay(zone, Date.parse(`${date}T12:00:00Z`)), Number(hour));
 };
-const buildInterval = (over: Partial<RetryInterval> = {}): RetryInterval => ({
+const buildInterval = (overrides: Partial<RetryInterval> = {}): RetryInterval => ({
   even: at("2026-04-10 15"),
   from: at("2026-04-09 0"),
   to: at("2026-04-11 20"),
   windowEnd: at("2026-04-14 9"),
   jitterMs: 60_000,
-  ...over,
+  ...overrides,
 });
 
 test("later candidate times are one a day, in the morning, up to the window's end", () => {
-  const later = (first: number, over?: Partial<RetryInterval>) => [
-    ...laterTimes(buildInterval(over), first, "FUNDS", BERLIN),
+  const later = (first: number, overrides?: Partial<RetryInterval>) => [
+    ...laterTimes(buildInterval(overrides), first, "FUNDS", BERLIN),
   ];
   const mornings = ["2026-04-11 9", "2026-04-12 9", "2026-04-13 9"].map((text) => at(text) + 60_000);
   assert.deepEqual(
     later(at("2026-04-10 9") + 60_000),
-    mornings.map((moment) => ({ at: moment, why: "morning" })),
+    mornings.map((time) => ({ at: time, why: "morning" })),
   );
   // Shortly before a morning, that morning is used.
   assert.equal(later(at("2026-04-11 9") + 59_999)[0]!.at, mornings[0]);
@@ -78,16 +78,16 @@ test("a retry comes at its evenly spaced time, plus some minutes if the window a
 });
 
 test("retries count from the last one made or requested for this invoice", () => {
-  const known = buildFailedFacts({ networkDeclineCode: "51" });
-  const other = { ...known.ledger[0]!, at: hoursAfterFailure(50), onThisInvoice: false };
-  assert.equal(lastAttemptTime({ ...known, ledger: [...known.ledger, other] }), +hoursAfterFailure(0));
+  const facts = buildFailedFacts({ networkDeclineCode: "51" });
+  const other = { ...facts.ledger[0]!, at: hoursAfterFailure(50), onThisInvoice: false };
+  assert.equal(lastAttemptTime({ ...facts, ledger: [...facts.ledger, other] }), +hoursAfterFailure(0));
   assert.equal(
-    lastAttemptTime({ ...known, ledger: [...known.ledger, { ...other, onThisInvoice: true }] }),
+    lastAttemptTime({ ...facts, ledger: [...facts.ledger, { ...other, onThisInvoice: true }] }),
     +hoursAfterFailure(50),
   );
   const retry = (status: "SENT" | "SCHEDULED" | "CANCELED") => ({ status, idealRetryTime: hoursAfterFailure(70) });
   const retried = (status: "SENT" | "SCHEDULED" | "CANCELED") =>
-    lastAttemptTime({ ...known, retries: [retry(status)] } as unknown as typeof known);
+    lastAttemptTime({ ...facts, retries: [retry(status)] } as unknown as typeof facts);
   assert.deepEqual(
     [retried("SENT"), retried("SCHEDULED"), retried("CANCELED")],
     [+hoursAfterFailure(70), +hoursAfterFailure(0), +hoursAfterFailure(0)],
@@ -95,17 +95,17 @@ test("retries count from the last one made or requested for this invoice", () =>
 });
 
 test("the remaining retries spread evenly over the days left, at least twelve hours after the last one and any advised wait", () => {
-  const known = buildFailedFacts({ networkDeclineCode: "51" });
-  const { even, from, to, windowEnd } = retryIntervalOf(known, 3, 0);
+  const facts = buildFailedFacts({ networkDeclineCode: "51" });
+  const { even, from, to, windowEnd } = retryIntervalOf(facts, 3, 0);
   assert.equal(even, +hoursAfterFailure(0) + 7 * DAY);
   assert.deepEqual([from, to, windowEnd], [even - 3.5 * DAY, even + 3.5 * DAY, +hoursAfterFailure(28 * 24)]);
   assert.equal(
-    retryIntervalOf(known, 200, 0).even,
+    retryIntervalOf(facts, 200, 0).even,
     +hoursAfterFailure(12),
     "28 days for 200 tries are less than twelve hours each",
   );
-  const advised = retryIntervalOf(known, 3, +hoursAfterFailure(10 * 24));
+  const advised = retryIntervalOf(facts, 3, +hoursAfterFailure(10 * 24));
   assert.deepEqual([advised.even, advised.from], [+hoursAfterFailure(10 * 24), +hoursAfterFailure(10 * 24)]);
-  const late = retryIntervalOf({ ...known, windowEndsAt: hoursAfterFailure(-1) }, 3, 0);
+  const late = retryIntervalOf({ ...facts, windowEndsAt: hoursAfterFailure(-1) }, 3, 0);
   assert.ok(late.to < late.from, "a window that is over has no room");
 });

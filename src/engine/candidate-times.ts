@@ -31,27 +31,27 @@ export interface RetryInterval {
 }
 
 /** Returns the retries that were executed or should have been. */
-const countedRetries = (known: DecisionFacts) =>
-  known.retries.filter(({ status }) => status !== "SCHEDULED" && status !== "CANCELED");
+const countedRetries = (facts: DecisionFacts) =>
+  facts.retries.filter(({ status }) => status !== "SCHEDULED" && status !== "CANCELED");
 
 /** Returns the invoice's last attempt or request, or the window's start. */
-export function lastAttemptTime(known: DecisionFacts): number {
-  let anchor = known.unpaidAt.getTime();
-  for (const entry of known.ledger) if (entry.onThisInvoice) anchor = Math.max(anchor, entry.at.getTime());
-  for (const retry of countedRetries(known)) anchor = Math.max(anchor, retry.idealRetryTime.getTime());
+export function lastAttemptTime(facts: DecisionFacts): number {
+  let anchor = facts.unpaidAt.getTime();
+  for (const entry of facts.ledger) if (entry.onThisInvoice) anchor = Math.max(anchor, entry.at.getTime());
+  for (const retry of countedRetries(facts)) anchor = Math.max(anchor, retry.idealRetryTime.getTime());
   return anchor;
 }
 
 /**
  * The remaining retries are spaced evenly over the remaining days; each may be moved by half the gap.
  *
- * @param tries  remaining retries
+ * @param retryCount  remaining retries
  * @param notBefore  by the bank's advice; 0: none
  */
-export function retryIntervalOf(known: DecisionFacts, tries: number, notBefore: number): RetryInterval {
-  const anchor = lastAttemptTime(known);
-  const windowEnd = known.windowEndsAt.getTime();
-  const gap = Math.max(0, windowEnd - anchor) / (tries + 1);
+export function retryIntervalOf(facts: DecisionFacts, retryCount: number, notBefore: number): RetryInterval {
+  const anchor = lastAttemptTime(facts);
+  const windowEnd = facts.windowEndsAt.getTime();
+  const gap = Math.max(0, windowEnd - anchor) / (retryCount + 1);
   const earliest = Math.max(anchor + MIN_GAP_MS, notBefore);
   const even = Math.max(Math.ceil((anchor + gap) / 1000) * 1000, earliest);
   return {
@@ -59,7 +59,7 @@ export function retryIntervalOf(known: DecisionFacts, tries: number, notBefore: 
     from: Math.max(even - gap / 2, earliest),
     to: Math.min(even + gap / 2, windowEnd - 1),
     windowEnd,
-    jitterMs: jitterMs(known),
+    jitterMs: jitterMs(facts),
   };
 }
 
@@ -84,7 +84,7 @@ export function chooseBestTime(
   return options[0] ?? { at: evenlySpacedTime(span), why: "even" };
 }
 
-const rankOf = (moment: CandidateTime) => moment.payDay?.weight ?? (moment.why === "month_turn" ? 1 : 0);
+const rankOf = (candidate: CandidateTime) => candidate.payDay?.weight ?? (candidate.why === "month_turn" ? 1 : 0);
 
 function evenlySpacedTime({ even, jitterMs: jitter, windowEnd }: RetryInterval) {
   return even + jitter < windowEnd ? even + jitter : even;
@@ -120,5 +120,5 @@ function* dailyTimes(
 }
 
 /** Whole seconds, constant for one retry of one case. */
-export const jitterMs = (known: DecisionFacts) =>
-  (hashText(`${known.caseId}:${countedRetries(known).length + 1}`) % (MAX_JITTER_MS / 1000)) * 1000;
+export const jitterMs = (facts: DecisionFacts) =>
+  (hashText(`${facts.caseId}:${countedRetries(facts).length + 1}`) % (MAX_JITTER_MS / 1000)) * 1000;

@@ -47,14 +47,14 @@ test("the feature indexer of a customer gives the same features as each invoice 
   for (const stage of ["f", "r", "f"] as const)
     for (const dollars of [20, 3000, 20])
       for (const declineCode of [null, "51"]) {
-        const past = { ...newPaymentRecord(), firsts: dollars % 7, declined: 2, unpaid: 1 };
-        const bill = { ...steady, dollars, declineCode, past };
-        assert.deepEqual(namesOfBill(stage, bill), featureIndices(caseFeatures(stage, bill)));
+        const past = { ...newPaymentRecord(), firstCharges: dollars % 7, declined: 2, unpaid: 1 };
+        const otherTraits = { ...steady, dollars, declineCode, past };
+        assert.deepEqual(namesOfBill(stage, otherTraits), featureIndices(caseFeatures(stage, otherTraits)));
       }
 });
 
 test("each attribute of a case has a feature and a row, except the merchant and the payment history, which have no row", () => {
-  const known: CaseTraits = { ...traits, billingPeriod: 1, billingPeriodUnit: "YEAR", tenureDays: 40 };
+  const knownTraits: CaseTraits = { ...traits, billingPeriod: 1, billingPeriodUnit: "YEAR", tenureDays: 40 };
   const others: Partial<CaseTraits> = {
     dollars: 900,
     tenureDays: 900,
@@ -68,43 +68,59 @@ test("each attribute of a case has a feature and a row, except the merchant and 
     declineCode: "51",
     adviceCode: "24",
   };
-  const named = (of: Partial<CaseTraits>) => caseFeatures("r", { ...known, ...of });
-  const rows = (of: Partial<CaseTraits>) => caseRows({ ...known, paymentMethodType: "card", ...of });
+  const named = (overrides: Partial<CaseTraits>) => caseFeatures("r", { ...knownTraits, ...overrides });
+  const rows = (overrides: Partial<CaseTraits>) =>
+    caseRows({ ...knownTraits, paymentMethodType: "card", ...overrides });
   for (const [trait, value] of Object.entries(others)) {
     assert.notDeepEqual(named({ [trait]: value }), named({}), trait);
     assert.notDeepEqual(rows({ [trait]: value }), rows({}), trait);
   }
-  const before = { ...newPaymentRecord(), firsts: 4, declined: 2, unpaid: 2 };
+  const before = { ...newPaymentRecord(), firstCharges: 4, declined: 2, unpaid: 2 };
   for (const own of [{ merchant: "another" }, { past: before }]) assert.notDeepEqual(named(own), named({}));
 });
 
 test("a debit is one payment method, whatever its gateway calls it", () => {
-  const of = (paymentMethodType: string) => ({ ...traits, paymentMethodType });
-  assert.deepEqual(caseFeatures("r", of("us_bank_account")), caseFeatures("r", of("ach_debit")));
-  assert.deepEqual(caseRows(of("sepadirectdebit")), caseRows(of("sepa_debit")));
-  assert.notDeepEqual(caseFeatures("r", of("ach_debit")), caseFeatures("r", of("sepa_debit")));
+  const traitsOf = (paymentMethodType: string) => ({ ...traits, paymentMethodType });
+  assert.deepEqual(caseFeatures("r", traitsOf("us_bank_account")), caseFeatures("r", traitsOf("ach_debit")));
+  assert.deepEqual(caseRows(traitsOf("sepadirectdebit")), caseRows(traitsOf("sepa_debit")));
+  assert.notDeepEqual(caseFeatures("r", traitsOf("ach_debit")), caseFeatures("r", traitsOf("sepa_debit")));
 });
 
 test("a card is one payment method, whatever its gateway calls it, with the brand in that name", () => {
-  const of = (paymentMethodType: string, cardBrand: string | null = null) => ({
+  const traitsOf = (paymentMethodType: string, cardBrand: string | null = null) => ({
     ...traits,
     paymentMethodType,
     network: findBrand(cardBrand, paymentMethodType),
   });
   for (const [brand, ...others] of [
-    ["visa", of("visa"), of("visa_applepay"), of("visasuperpremiumdebit"), of("credit_card", "VISA")],
-    ["mastercard", of("mc"), of("mc_googlepay"), of("card", "MC"), of("debit_card", "MasterCard")],
-    ["amex", of("amex"), of("amex_applepay"), of("card", "American Express")],
+    [
+      "visa",
+      traitsOf("visa"),
+      traitsOf("visa_applepay"),
+      traitsOf("visasuperpremiumdebit"),
+      traitsOf("credit_card", "VISA"),
+    ],
+    [
+      "mastercard",
+      traitsOf("mc"),
+      traitsOf("mc_googlepay"),
+      traitsOf("card", "MC"),
+      traitsOf("debit_card", "MasterCard"),
+    ],
+    ["amex", traitsOf("amex"), traitsOf("amex_applepay"), traitsOf("card", "American Express")],
   ] as const) {
-    const card = of("card", brand);
+    const card = traitsOf("card", brand);
     for (const other of others) {
       assert.deepEqual(caseFeatures("r", other), caseFeatures("r", card), JSON.stringify(other));
       assert.deepEqual(caseRows(other), caseRows(card), JSON.stringify(other));
     }
   }
-  assert.notDeepEqual(caseFeatures("r", of("visa")), caseFeatures("r", of("mc")));
-  assert.notDeepEqual(caseFeatures("r", of("paypal")), caseFeatures("r", of("card")));
-  assert.ok(caseFeatures("r", of("card", "Мир")).includes("rbrand:мир"), "a brand without rules has its own name");
+  assert.notDeepEqual(caseFeatures("r", traitsOf("visa")), caseFeatures("r", traitsOf("mc")));
+  assert.notDeepEqual(caseFeatures("r", traitsOf("paypal")), caseFeatures("r", traitsOf("card")));
+  assert.ok(
+    caseFeatures("r", traitsOf("card", "Мир")).includes("rbrand:мир"),
+    "a brand without rules has its own name",
+  );
 });
 
 test("the steps of an amount and the merchant-specific features share no weight with a common feature", () => {
@@ -135,7 +151,7 @@ test("the steps of an amount and the merchant-specific features share no weight 
           for (const unpaid of [0, 1, 2]) {
             const past = {
               ...newPaymentRecord(),
-              firsts: 6,
+              firstCharges: 6,
               declined: recovered + unpaid,
               recovered,
               unpaid,
@@ -145,66 +161,76 @@ test("the steps of an amount and the merchant-specific features share no weight 
               for (const name of caseFeatures(stage, { ...traits, declineCode, adviceCode, past }))
                 if (!name.startsWith(`${stage}dollar:`)) others.add(name);
           }
-  const taken = new Set(featureIndices([...others]));
+  const takenIndices = new Set(featureIndices([...others]));
   const places = featureIndices(alone);
   assert.equal(new Set(places).size, alone.length);
   assert.deepEqual(
-    alone.filter((_, n) => taken.has(places[n]!)),
+    alone.filter((_, n) => takenIndices.has(places[n]!)),
     [],
   );
 });
 
 test("an amount's outcomes affect the next amount, and much smaller ones only little", () => {
-  const learned = newLearnedModel();
-  const of = (dollars: number): CasePosterior => ({
+  const model = newLearnedModel();
+  const posteriorOf = (dollars: number): CasePosterior => ({
     ...buildPosterior("FUNDS"),
-    names: featureIndices(caseFeatures("r", { ...traits, dollars })),
+    features: featureIndices(caseFeatures("r", { ...traits, dollars })),
   });
-  const chances = () => [4, 30, 400].map((dollars) => chanceOf(learned, of(dollars), START + 3 * DAY));
+  const chances = () => [4, 30, 400].map((dollars) => chanceOf(model, posteriorOf(dollars), START + 3 * DAY));
   // Half of the small invoices are paid, larger ones never; the largest amount was never seen.
   for (let n = 0; n < 60; n++)
     for (const [dollars, reason] of [
       [4, n % 2 === 0 ? "FUNDS" : null],
       [130, "FUNDS"],
     ] as const)
-      learnRetry(learned, newCustomerPosterior(learned, "DE"), of(dollars), START + 3 * DAY, reason);
+      learnRetry(model, newCustomerPosterior(model, "DE"), posteriorOf(dollars), START + 3 * DAY, reason);
   const [small, middle, large] = chances();
   assert.ok(large! < middle! && middle! < small! - 0.05, `${small}, ${middle}, ${large}`);
 });
 
 test("an invoice of any size trains the model without invalid numbers, even with every attribute reported", () => {
-  const learned = newLearnedModel();
-  const known = { paymentMethodType: "card", network: "visa", funding: "credit", issuer: "Chase", tenureDays: 400 };
+  const model = newLearnedModel();
+  const knownTraits = {
+    paymentMethodType: "card",
+    network: "visa",
+    funding: "credit",
+    issuer: "Chase",
+    tenureDays: 400,
+  };
   const codes = { declineCode: "51", adviceCode: "02", billingPeriod: 1, billingPeriodUnit: "YEAR" };
   for (const dollars of [0, 0.01, 1e6, Number.MAX_SAFE_INTEGER]) {
-    const all = { ...traits, ...known, ...codes, dollars };
-    const of = { ...buildPosterior("FUNDS"), names: featureIndices(caseFeatures("r", all)), rows: caseRows(all) };
-    assert.equal(of.rows.length, Object.keys(ROWS_BY_KIND).length);
-    learnRetry(learned, newCustomerPosterior(learned, "DE"), of, START + 3 * DAY, "FUNDS");
+    const all = { ...traits, ...knownTraits, ...codes, dollars };
+    const posterior = {
+      ...buildPosterior("FUNDS"),
+      features: featureIndices(caseFeatures("r", all)),
+      rows: caseRows(all),
+    };
+    assert.equal(posterior.rows.length, Object.keys(ROWS_BY_KIND).length);
+    learnRetry(model, newCustomerPosterior(model, "DE"), posterior, START + 3 * DAY, "FUNDS");
   }
-  assert.ok(learned.mean.every(Number.isFinite) && learned.variance.every(Number.isFinite));
+  assert.ok(model.mean.every(Number.isFinite) && model.variance.every(Number.isFinite));
 });
 
 test("the model treats a charge card as a credit card", () => {
-  const of = (funding: string) => {
+  const posteriorOf = (funding: string) => {
     const all = { ...traits, funding, network: "amex", paymentMethodType: "card" };
     return [caseFeatures("r", all), caseRows(all)];
   };
-  assert.deepEqual(of("charge"), of("credit"));
-  assert.notDeepEqual(of("charge"), of("debit"));
+  assert.deepEqual(posteriorOf("charge"), posteriorOf("credit"));
+  assert.notDeepEqual(posteriorOf("charge"), posteriorOf("debit"));
 });
 
 test("an outcome with more weights than supported is refused, and nothing is learned", () => {
-  const learned = newLearnedModel();
+  const model = newLearnedModel();
   const rows = caseRows({ ...traits, network: "visa", funding: "credit", paymentMethodType: "card" });
-  const of = {
+  const posterior = {
     ...buildPosterior("FUNDS"),
-    names: featureIndices(Array.from({ length: 100 }, (_, n) => `r${n}`)),
+    features: featureIndices(Array.from({ length: 100 }, (_, n) => `r${n}`)),
     rows,
   };
   assert.throws(
-    () => learnRetry(learned, newCustomerPosterior(learned, "DE"), of, START + DAY, "FUNDS"),
+    () => learnRetry(model, newCustomerPosterior(model, "DE"), posterior, START + DAY, "FUNDS"),
     /at most 112/,
   );
-  assert.deepEqual(learned.mean, newLearnedModel().mean);
+  assert.deepEqual(model.mean, newLearnedModel().mean);
 });

@@ -27,7 +27,7 @@ export interface CaseTraits {
 /** A customer's invoices so far. */
 export interface PaymentRecord {
   /** First charges, including this case's, which was made before the case began. */
-  firsts: number;
+  firstCharges: number;
   declined: number;
   /** Declined ones paid later, and those still unpaid. */
   recovered: number;
@@ -37,7 +37,7 @@ export interface PaymentRecord {
 }
 
 export const newPaymentRecord = (): PaymentRecord => ({
-  firsts: 0,
+  firstCharges: 0,
   declined: 0,
   recovered: 0,
   unpaid: 0,
@@ -45,8 +45,8 @@ export const newPaymentRecord = (): PaymentRecord => ({
 });
 
 /** Classifies by the fraction of declined first charges. One approved charge is added, because a single invoice says nothing. */
-export function standingOf({ firsts, declined }: PaymentRecord): number {
-  const share = declined / (firsts + 1);
+export function standingOf({ firstCharges, declined }: PaymentRecord): number {
+  const share = declined / (firstCharges + 1);
   return share < 0.3 ? STANDINGS.good : share < 0.6 ? STANDINGS.between : STANDINGS.bad;
 }
 
@@ -106,14 +106,14 @@ const stableFeatures = (traits: StableTraits): string[] => [
 
 function invoiceFeatures(stage: FeatureStage, traits: CaseTraits): string[] {
   const { past } = traits;
-  const share = Math.round((4 * (past.declined + 0.3)) / (past.firsts + 2));
+  const share = Math.round((4 * (past.declined + 0.3)) / (past.firstCharges + 2));
   const names = [
-    `bills:${share}:${Math.min(4, Math.round(Math.log2(1 + past.firsts)))}`,
+    `bills:${share}:${Math.min(4, Math.round(Math.log2(1 + past.firstCharges)))}`,
     `past:${Math.min(2, past.recovered)}:${Math.min(2, past.unpaid)}`,
   ];
   if (stage === "f") return names;
   const code = featureValue(traits.declineCode);
-  const paid = past.firsts - past.declined;
+  const paid = past.firstCharges - past.declined;
   names.push(
     codeFeature(traits),
     // A code means something else for a customer who always pays in the end.
@@ -127,18 +127,21 @@ function invoiceFeatures(stage: FeatureStage, traits: CaseTraits): string[] {
 
 /** Computes a customer's shared features only once. */
 export function createFeatureIndexer(steady: StableTraits): (stage: FeatureStage, traits: CaseTraits) => Int32Array {
-  const kept = new Map<string, Int32Array>();
+  const weightsByStage = new Map<string, Int32Array>();
   return (stage, traits) => {
     const key = `${stage}${amountBucket(traits)}`;
-    let same = kept.get(key);
-    if (!same) {
-      same = featureIndices([...amountFeatures(traits), ...stableFeatures(steady)].map((name) => `${stage}${name}`));
-      kept.set(key, same);
+    let sharedWeights = weightsByStage.get(key);
+    if (!sharedWeights) {
+      sharedWeights = featureIndices(
+        [...amountFeatures(traits), ...stableFeatures(steady)].map((name) => `${stage}${name}`),
+      );
+      weightsByStage.set(key, sharedWeights);
     }
-    const own = invoiceFeatures(stage, traits);
-    const weights = new Int32Array(same.length + own.length);
-    weights.set(same);
-    for (let n = 0; n < own.length; n++) weights[same.length + n] = featureIndex(`${stage}${own[n]}`);
+    const invoiceWeights = invoiceFeatures(stage, traits);
+    const weights = new Int32Array(sharedWeights.length + invoiceWeights.length);
+    weights.set(sharedWeights);
+    for (let index = 0; index < invoiceWeights.length; index++)
+      weights[sharedWeights.length + index] = featureIndex(`${stage}${invoiceWeights[index]}`);
     return weights;
   };
 }
@@ -184,6 +187,6 @@ export const caseRows = (traits: Omit<CaseTraits, "merchant" | "past">): Int32Ar
 export function featureIndices(names: readonly string[]): Int32Array {
   // Faster than Int32Array.from.
   const weights = new Int32Array(names.length);
-  for (let n = 0; n < names.length; n++) weights[n] = featureIndex(names[n]!);
+  for (let index = 0; index < names.length; index++) weights[index] = featureIndex(names[index]!);
   return weights;
 }

@@ -31,15 +31,15 @@ test("common values share no row, and a missing value has none", () => {
     declineCode: null,
     adviceCode: null,
   };
-  const known = { funding: "debit", paymentMethodType: "card", network: "Visa", issuer: "A Bank", declineCode: "R01" };
+  const facts = { funding: "debit", paymentMethodType: "card", network: "Visa", issuer: "A Bank", declineCode: "R01" };
   assert.equal(caseRows(traits).length, 2, "a country and an amount there always are");
-  const rows = caseRows({ ...traits, ...known, ...YEARLY, tenureDays: 400, adviceCode: "24" });
+  const rows = caseRows({ ...traits, ...facts, ...YEARLY, tenureDays: 400, adviceCode: "24" });
   const kindsOf = (some: Int32Array) =>
     [...some].map((row) => {
-      const of = Object.entries(ROWS_BY_KIND).find(
+      const kind = Object.entries(ROWS_BY_KIND).find(
         ([, { start, rows: count }]) => row >= start && row < start + count * ROW_WIDTH,
       );
-      return of![0];
+      return kind![0];
     });
   assert.deepEqual(kindsOf(rows), Object.keys(ROWS_BY_KIND));
   assert.equal(caseRows({ ...traits, billingPeriod: 1, billingPeriodUnit: "MONTH" }).length, 2, "the usual period");

@@ -9,12 +9,12 @@ test("debits ignore the hours of cards, since they are booked without a time of 
   const model = { ...trainedModel, mean: trainedModel.mean.slice() };
   model.mean[hourWeight(classOf("FUNDS"), 5)] = 1;
   const laterHours = (booking: number) => {
-    const of = buildPosterior("FUNDS");
-    of.clock = { ...of.clock, booking };
-    const asked = buildRetryContext();
-    const { slots } = chooseRetry(model, of, asked)!.weighed.forecast;
-    const later = slots.filter((at) => at > asked.now + 2 * DAY && at < asked.windowEndsAt - HOUR);
-    return [...new Set(later.map((at) => new Date(at + of.clock.offsetMs).getUTCHours()))].sort((a, b) => a - b);
+    const posterior = buildPosterior("FUNDS");
+    posterior.clock = { ...posterior.clock, booking };
+    const retryContext = buildRetryContext();
+    const { slots } = chooseRetry(model, posterior, retryContext)!.weighedPlan.forecast;
+    const later = slots.filter((at) => at > retryContext.now + 2 * DAY && at < retryContext.windowEndsAt - HOUR);
+    return [...new Set(later.map((at) => new Date(at + posterior.clock.offsetMs).getUTCHours()))].sort((a, b) => a - b);
   };
   assert.deepEqual(laterHours(IMMEDIATE), [5, 21]);
   assert.deepEqual(laterHours(3), [9, 21]);
@@ -28,11 +28,11 @@ test("no retry is planned before the previous one's booking day is over", () => 
       booking: SETTLEMENT_PATTERNS.findIndex((one) => one?.cutoff === 14 && one.businessDays === 2),
     };
     const chosen = chooseRetry(trainedModel, debit, buildRetryContext({ key: `case-${n}` }))!;
-    const moments = [chosen.at, ...chosen.next];
-    for (let next = 1; next < moments.length; next++)
+    const times = [chosen.at, ...chosen.nextTimes];
+    for (let next = 1; next < times.length; next++)
       assert.ok(
-        Math.floor((moments[next]! + debit.clock.offsetMs) / DAY) > settlementDay(debit.clock, moments[next - 1]!),
-        `case ${n}: ${moments.map((moment) => new Date(moment).toISOString()).join(", ")}`,
+        Math.floor((times[next]! + debit.clock.offsetMs) / DAY) > settlementDay(debit.clock, times[next - 1]!),
+        `case ${n}: ${times.map((time) => new Date(time).toISOString()).join(", ")}`,
       );
   }
 });

@@ -25,25 +25,25 @@ import { chanceOf } from "./learned/observe.ts";
 import { valuesByNextSlot } from "./plan-retries.ts";
 import { keepsLimit } from "./rules/plan-limits.ts";
 
-/** A model that has seen this many retries after the code of `belief`. */
-function buildExperiencedModel(tries: number): LearnedModel {
+/** A model that has seen this many retries after the code of `posterior`. */
+function buildExperiencedModel(retryCount: number): LearnedModel {
   const seen = trainedModel.seen.slice();
-  seen[0] = tries;
+  seen[0] = retryCount;
   return { ...trainedModel, seen };
 }
 test("the chosen time is allowed, within the window, not at once, and the same when chosen again", () => {
   for (const reason of ["FUNDS", "GENERIC", "UNKNOWN", "LIMIT", "ISSUER_DOWN", "EXPIRED"] as const) {
     for (const days of [1, 7, 14, 28, 60]) {
       const allow = (at: number) => new Date(at).getUTCDay() !== 3;
-      const asked = buildRetryContext({ key: `${reason}${days}`, windowEndsAt: START + days * DAY, allow });
-      const chosen = chooseRetry(trainedModel, buildPosterior(reason), asked);
-      const again = chooseRetry(trainedModel, buildPosterior(reason), asked);
-      assert.deepEqual({ ...again, weighed: null }, { ...chosen, weighed: null });
+      const retryContext = buildRetryContext({ key: `${reason}${days}`, windowEndsAt: START + days * DAY, allow });
+      const chosen = chooseRetry(trainedModel, buildPosterior(reason), retryContext);
+      const again = chooseRetry(trainedModel, buildPosterior(reason), retryContext);
+      assert.deepEqual({ ...again, weighedPlan: null }, { ...chosen, weighedPlan: null });
       if (!chosen) continue;
       const soonest = START + (reason === "EXPIRED" ? 20 : 2) * HOUR;
-      assert.ok(chosen.at >= soonest && chosen.at < asked.windowEndsAt && allow(chosen.at));
-      assert.ok(chosen.chance > 0 && chosen.chance < 1 && chosen.weighed.plan.worth > 0);
-      assert.ok(chosen.next.every((at) => at > chosen.at));
+      assert.ok(chosen.at >= soonest && chosen.at < retryContext.windowEndsAt && allow(chosen.at));
+      assert.ok(chosen.chance > 0 && chosen.chance < 1 && chosen.weighedPlan.plan.expectedValue > 0);
+      assert.ok(chosen.nextTimes.every((at) => at > chosen.at));
     }
   }
 });
@@ -53,18 +53,18 @@ test("a retry follows within three days when the bank was down, and never when t
     chooseRetry(trainedModel, buildPosterior("ISSUER_DOWN"), buildRetryContext({ key: "outage" }))!.at <
       START + 3 * DAY,
   );
-  const dear = buildRetryContext({ stakes: { worthAt: () => 1, cost: 0.05 } });
-  assert.equal(chooseRetry(buildExperiencedModel(10_000), buildPosterior("REVOKED"), dear), null);
+  const expensive = buildRetryContext({ retryValue: { valueAt: () => 1, cost: 0.05 } });
+  assert.equal(chooseRetry(buildExperiencedModel(10_000), buildPosterior("REVOKED"), expensive), null);
 });
 
 test("fewer retries are planned when retries often succeed, and fewer still for a small invoice, because each must bring more", () => {
   const planned = (usual: number, dollars = 24) => {
-    const { next } = chooseRetry(
+    const { nextTimes } = chooseRetry(
       { ...trainedModel, tries: Float64Array.of(usual, 1000) },
       buildPosterior("FUNDS"),
-      buildRetryContext({ triesLeft: 20, dollars }),
+      buildRetryContext({ retriesLeft: 20, dollars }),
     )!;
-    return next.length;
+    return nextTimes.length;
   };
   assert.ok(planned(0.6) < planned(0), `${planned(0.6)} and ${planned(0)}`);
   const [small, large, least] = [planned(0.6, 15), planned(0.6, 400), planned(0.6, 1)];
@@ -75,7 +75,7 @@ test("fewer retries are planned when retries often succeed, and fewer still for 
 
 test("no time is chosen when none is allowed, no retry is left, or the window is over", () => {
   assert.equal(chooseRetry(trainedModel, buildPosterior("FUNDS"), buildRetryContext({ allow: () => false })), null);
-  assert.equal(chooseRetry(trainedModel, buildPosterior("FUNDS"), buildRetryContext({ triesLeft: 0 })), null);
+  assert.equal(chooseRetry(trainedModel, buildPosterior("FUNDS"), buildRetryContext({ retriesLeft: 0 })), null);
   assert.equal(
     chooseRetry(trainedModel, buildPosterior("FUNDS"), buildRetryContext({ windowEndsAt: START + HOUR })),
     null,
@@ -83,46 +83,46 @@ test("no time is chosen when none is allowed, no retry is left, or the window is
 });
 
 test("about three in a hundred first retries are sampled, with their propensity recorded", () => {
-  let drawn = 0;
+  let sampledCount = 0;
   for (let n = 0; n < 3000; n++) {
     const chosen = chooseRetry(
       trainedModel,
       buildPosterior("FUNDS"),
       buildRetryContext({ key: `case-${n}`, windowEndsAt: START + 3 * DAY }),
     )!;
-    if (!chosen.drawn) {
+    if (!chosen.isSampled) {
       const least = 1 - EXPLORATION_RATE - HOUR_EXPLORATION_RATE;
-      assert.ok(chosen.hourDrawn || chosen.propensity > least, `${chosen.propensity}`);
+      assert.ok(chosen.isHourSampled || chosen.propensity > least, `${chosen.propensity}`);
       continue;
     }
-    drawn++;
+    sampledCount++;
     assert.ok(chosen.propensity > 0 && chosen.propensity < EXPLORATION_RATE + HOUR_EXPLORATION_RATE);
   }
-  assert.ok(Math.abs(drawn / 3000 - EXPLORATION_RATE) < 0.012, `${drawn}`);
+  assert.ok(Math.abs(sampledCount / 3000 - EXPLORATION_RATE) < 0.012, `${sampledCount}`);
   const second = buildPosterior("FUNDS");
-  second.tries = 1;
+  second.retryCount = 1;
   for (let n = 0; n < 300; n++)
-    assert.equal(chooseRetry(trainedModel, second, buildRetryContext({ key: `case-${n}` }))!.drawn, false);
+    assert.equal(chooseRetry(trainedModel, second, buildRetryContext({ key: `case-${n}` }))!.isSampled, false);
 });
 
 test("a sampled time costs the plan little, whatever the probability of success", () => {
   let elsewhere = 0;
   for (const reason of ["FUNDS", "GENERIC", "ISSUER_DOWN"] as const) {
     for (let n = 0; n < 2000; n++) {
-      const { at, drawn, propensity, weighed } = chooseRetry(
+      const { at, isSampled, propensity, weighedPlan } = chooseRetry(
         trainedModel,
         buildPosterior(reason),
         buildRetryContext({ key: `case-${n}` }),
       )!;
-      if (!drawn) continue;
-      const { forecast, plan, stakes } = weighed;
+      if (!isSampled) continue;
+      const { forecast, plan, retryValue } = weighedPlan;
       const slot = forecast.slots.indexOf(at);
       if (slot === plan.slots[0]) continue;
       elsewhere++;
-      const worth = valuesByNextSlot(forecast, plan, stakes)[plan.picked.indexOf(slot)]!;
+      const worth = valuesByNextSlot(forecast, plan, retryValue)[plan.picked.indexOf(slot)]!;
       assert.ok(
-        worth >= (1 - EXPLORATION_MAX_LOSS) * plan.worth && worth <= plan.worth + 1e-9,
-        `${reason} ${worth} of ${plan.worth}`,
+        worth >= (1 - EXPLORATION_MAX_LOSS) * plan.expectedValue && worth <= plan.expectedValue + 1e-9,
+        `${reason} ${worth} of ${plan.expectedValue}`,
       );
       assert.ok(propensity < EXPLORATION_RATE + HOUR_EXPLORATION_RATE, `${propensity}`);
     }
@@ -139,17 +139,17 @@ test("one in twenty cases not worth retrying is retried, more after a rare code,
     const model = buildExperiencedModel(seen);
     let tried = 0;
     for (let n = 0; n < 2000; n++) {
-      const dear = buildRetryContext({ key: `case-${n}`, stakes: { worthAt: () => 1, cost: 0.1 } });
-      const chosen = chooseRetry(model, buildPosterior("REVOKED"), dear);
+      const expensive = buildRetryContext({ key: `case-${n}`, retryValue: { valueAt: () => 1, cost: 0.1 } });
+      const chosen = chooseRetry(model, buildPosterior("REVOKED"), expensive);
       if (!chosen) continue;
       tried++;
-      assert.ok(chosen.hopeless && chosen.propensity <= share && chosen.weighed.plan.worth > 0);
+      assert.ok(chosen.isNotWorthRetrying && chosen.propensity <= share && chosen.weighedPlan.plan.expectedValue > 0);
       const least = share * (1 - EXPLORATION_RATE - HOUR_EXPLORATION_RATE);
-      if (!chosen.drawn && !chosen.hourDrawn) assert.ok(chosen.propensity >= least, `${chosen.propensity}`);
+      if (!chosen.isSampled && !chosen.isHourSampled) assert.ok(chosen.propensity >= least, `${chosen.propensity}`);
     }
     assert.ok(Math.abs(tried / 2000 - share) < 0.03, `${tried} of ${share}`);
   }
-  const dearest = buildRetryContext({ stakes: { worthAt: () => 1, cost: 0.2 } });
+  const dearest = buildRetryContext({ retryValue: { valueAt: () => 1, cost: 0.2 } });
   assert.equal(chooseRetry(buildExperiencedModel(0), buildPosterior("REVOKED"), dearest), null, "a dear try");
 });
 
@@ -162,17 +162,21 @@ test("the plan's next time is chosen for certain without exploration, and cases 
         buildPosterior(reason),
         buildRetryContext({ key: `case-${n}`, explores: false }),
       )!;
-      const { forecast, plan } = chosen.weighed;
-      assert.deepEqual([chosen.drawn, chosen.hourDrawn, chosen.propensity], [false, false, 1]);
+      const { forecast, plan } = chosen.weighedPlan;
+      assert.deepEqual([chosen.isSampled, chosen.isHourSampled, chosen.propensity], [false, false, 1]);
       assert.equal(chosen.at, forecast.slots[plan.slots[0]!]);
     }
   for (let n = 0; n < 300; n++) {
-    const dear = buildRetryContext({ key: `case-${n}`, explores: false, stakes: { worthAt: () => 1, cost: 0.1 } });
+    const expensive = buildRetryContext({
+      key: `case-${n}`,
+      explores: false,
+      retryValue: { valueAt: () => 1, cost: 0.1 },
+    });
     const tried = [0, NOT_WORTH_RETRYING_HALF_COUNT - 1, NOT_WORTH_RETRYING_HALF_COUNT].map((seen) =>
-      chooseRetry(buildExperiencedModel(seen), buildPosterior("REVOKED"), dear),
+      chooseRetry(buildExperiencedModel(seen), buildPosterior("REVOKED"), expensive),
     );
     assert.deepEqual(
-      tried.map((chosen) => chosen && [chosen.hopeless, chosen.propensity]),
+      tried.map((chosen) => chosen && [chosen.isNotWorthRetrying, chosen.propensity]),
       [[true, 1], [true, 1], null],
     );
   }
@@ -180,12 +184,14 @@ test("the plan's next time is chosen for certain without exploration, and cases 
 
 test("cards of an issuer that approves more at one hour are retried at that hour", () => {
   const trusting = { ...newLearnedModel() };
-  const of = buildPosterior("GENERIC");
+  const posterior = buildPosterior("GENERIC");
   trusting.mean[ISSUER_ROW + dayPartColumn(5)] = 1;
   const hours = (model: LearnedModel) =>
     Array.from({ length: 100 }, (_, n) => {
       const chosen = chooseRetry(model, buildPosterior("GENERIC"), buildRetryContext({ key: `case ${n}` }))!;
-      return chosen.drawn || chosen.hourDrawn ? null : new Date(chosen.at + of.clock.offsetMs).getUTCHours();
+      return chosen.isSampled || chosen.isHourSampled
+        ? null
+        : new Date(chosen.at + posterior.clock.offsetMs).getUTCHours();
     }).filter((hour) => hour !== null);
   assert.deepEqual(new Set(hours(trusting)), new Set([5]));
   assert.ok(!hours(trainedModel).includes(5));
@@ -194,45 +200,45 @@ test("cards of an issuer that approves more at one hour are retried at that hour
 test("the probability of a time is the same for the choice, its day and its hour", () => {
   const corrected = { ...trainedModel, trim: trainedModel.trim.slice() };
   for (const reason of ["FUNDS", "GENERIC", "LIMIT"] as const)
-    for (let n = 0; n < 50; n++) learnCalibration(corrected, calibrationIndex({ reason, tries: 1 }), 0.3, true);
+    for (let n = 0; n < 50; n++) learnCalibration(corrected, calibrationIndex({ reason, retryCount: 1 }), 0.3, true);
   for (const reason of ["FUNDS", "GENERIC", "LIMIT"] as const)
     for (let n = 0; n < 20; n++) {
-      const asked = buildRetryContext({ key: `case ${n}`, windowEndsAt: START + (14 + n) * DAY });
+      const retryContext = buildRetryContext({ key: `case ${n}`, windowEndsAt: START + (14 + n) * DAY });
       // The outcomes of later retries correct a later retry.
-      const kase = { ...buildPosterior(reason), tries: n % 2 };
-      const chosen = chooseRetry(corrected, kase, asked)!;
-      const said = calibrate(corrected, calibrationIndex(kase), chanceOf(corrected, kase, chosen.at));
-      assert.equal(chosen.chance, said);
-      const { days, hours } = compareAlternatives(corrected, kase, asked, chosen, START, START);
+      const posterior = { ...buildPosterior(reason), retryCount: n % 2 };
+      const chosen = chooseRetry(corrected, posterior, retryContext)!;
+      const prediction = calibrate(corrected, calibrationIndex(posterior), chanceOf(corrected, posterior, chosen.at));
+      assert.equal(chosen.chance, prediction);
+      const { days, hours } = compareAlternatives(corrected, posterior, retryContext, chosen, START, START);
       assert.ok([...days, ...hours].some(({ at }) => at.getTime() === chosen.at));
       for (const { at, chance } of [...days, ...hours]) {
-        const alone = calibrate(corrected, calibrationIndex(kase), chanceOf(corrected, kase, at.getTime()));
+        const alone = calibrate(corrected, calibrationIndex(posterior), chanceOf(corrected, posterior, at.getTime()));
         assert.ok(Math.abs(chance - alone) < 1e-4, `${chance} and ${alone}`);
       }
     }
 });
 
 test("the displayed plan begins with the chosen time, sampled or not, and continues as announced", () => {
-  let drawn = 0;
+  let sampledCount = 0;
   for (let n = 0; n < 60; n++) {
-    const asked = buildRetryContext({ key: `case-${n}`, triesLeft: 4 + (n % 3) });
-    const chosen = chooseRetry(trainedModel, buildPosterior("FUNDS"), asked)!;
-    const { even } = compareAlternatives(trainedModel, buildPosterior("FUNDS"), asked, chosen, START, START);
-    assert.deepEqual(even!.plan.map(Number), [chosen.at, ...chosen.next]);
-    assert.equal(even!.tries.length, asked.triesLeft);
-    if (chosen.hourDrawn) drawn++;
+    const retryContext = buildRetryContext({ key: `case-${n}`, retriesLeft: 4 + (n % 3) });
+    const chosen = chooseRetry(trainedModel, buildPosterior("FUNDS"), retryContext)!;
+    const { even } = compareAlternatives(trainedModel, buildPosterior("FUNDS"), retryContext, chosen, START, START);
+    assert.deepEqual(even!.plan.map(Number), [chosen.at, ...chosen.nextTimes]);
+    assert.equal(even!.tries.length, retryContext.retriesLeft);
+    if (chosen.isHourSampled) sampledCount++;
   }
-  assert.ok(drawn > 3, `${drawn}`);
+  assert.ok(sampledCount > 3, `${sampledCount}`);
 });
 
 test("fewer than six evenly spaced retries are also spread over the whole window", () => {
-  const evenDays = (asked: RetryContext, tries = 0) => {
-    const kase = { ...buildPosterior("FUNDS"), tries };
+  const evenDays = (retryContext: RetryContext, retryCount = 0) => {
+    const posterior = { ...buildPosterior("FUNDS"), retryCount };
     const { even } = compareAlternatives(
       trainedModel,
-      kase,
-      asked,
-      chooseRetry(trainedModel, kase, asked)!,
+      posterior,
+      retryContext,
+      chooseRetry(trainedModel, posterior, retryContext)!,
       START,
       START,
     );
@@ -242,34 +248,34 @@ test("fewer than six evenly spaced retries are also spread over the whole window
     assert.equal(days.length, wanted.length);
     for (const [n, day] of days.entries()) assert.ok(Math.abs(day - wanted[n]!) <= 0.5, `${days}, not ${wanted}`);
   };
-  near(evenDays(buildRetryContext({ triesLeft: 2 })), [14, 28]);
-  near(evenDays(buildRetryContext({ triesLeft: 1 }), 2), [28 / 3, 56 / 3, 28].slice(0, 1));
+  near(evenDays(buildRetryContext({ retriesLeft: 2 })), [14, 28]);
+  near(evenDays(buildRetryContext({ retriesLeft: 1 }), 2), [28 / 3, 56 / 3, 28].slice(0, 1));
 });
 
 test("a displayed plan keeps the limits, even when its next retry was sampled or none is worthwhile", () => {
-  let drawn = 0;
+  let sampledCount = 0;
   let hopeless = 0;
   for (let n = 0; n < 400; n++) {
-    const kase = buildPosterior(n % 4 === 0 ? "HARD_CARD" : "FUNDS");
+    const posterior = buildPosterior(n % 4 === 0 ? "HARD_CARD" : "FUNDS");
     const limit = { times: [START], attemptsMax: 2 + (n % 2), windowMs: (6 + (n % 9)) * DAY };
-    const stakes = { worthAt: () => 1, cost: n % 4 === 0 ? 0.19 : 0.008 };
-    const asked = buildRetryContext({ key: `case-${n}`, limits: [limit], stakes });
-    const chosen = chooseRetry(buildExperiencedModel(0), kase, asked);
+    const retryValue = { valueAt: () => 1, cost: n % 4 === 0 ? 0.19 : 0.008 };
+    const retryContext = buildRetryContext({ key: `case-${n}`, limits: [limit], retryValue });
+    const chosen = chooseRetry(buildExperiencedModel(0), posterior, retryContext);
     if (!chosen) continue;
-    if (chosen.drawn || chosen.hourDrawn) drawn++;
-    if (chosen.hopeless) hopeless++;
-    const { even } = compareAlternatives(trainedModel, kase, asked, chosen, START, START);
-    for (const plan of [[chosen.at, ...chosen.next], even!.plan.map(Number), even!.tries.map(Number)])
+    if (chosen.isSampled || chosen.isHourSampled) sampledCount++;
+    if (chosen.isNotWorthRetrying) hopeless++;
+    const { even } = compareAlternatives(trainedModel, posterior, retryContext, chosen, START, START);
+    for (const plan of [[chosen.at, ...chosen.nextTimes], even!.plan.map(Number), even!.tries.map(Number)])
       for (const [k, at] of plan.entries())
         assert.ok(keepsLimit(limit, plan.slice(0, k), at), `${n}: ${plan.map((each) => (each - START) / DAY)}`);
   }
-  assert.ok(drawn > 50 && hopeless > 50, `${drawn}, ${hopeless}`);
+  assert.ok(sampledCount > 50 && hopeless > 50, `${sampledCount}, ${hopeless}`);
 });
 
 test("a sampled hour never ends a case", () => {
   // With a cost higher by 0.01, no case would be retried.
   for (let n = 0; n < 1000; n++) {
-    const asked = buildRetryContext({ key: `case-${n}`, stakes: { worthAt: () => 1, cost: 0.39 } });
-    assert.equal(chooseRetry(trainedModel, buildPosterior("FUNDS"), asked)!.hopeless, false);
+    const retryContext = buildRetryContext({ key: `case-${n}`, retryValue: { valueAt: () => 1, cost: 0.39 } });
+    assert.equal(chooseRetry(trainedModel, buildPosterior("FUNDS"), retryContext)!.isNotWorthRetrying, false);
   }
 });

@@ -43,7 +43,7 @@ export interface RetryContext {
   key: string;
   now: number;
   windowEndsAt: number;
-  triesLeft: number;
+  retriesLeft: number;
   /** Whether some retries may be sampled to learn from them. Otherwise nothing is random, except while predictions fail. */
   explores: boolean;
   allow(at: number): boolean;
@@ -51,7 +51,7 @@ export interface RetryContext {
   limits: readonly PlanLimit[];
   /** Amount due, approximate. */
   dollars: number;
-  stakes: RetryValue;
+  retryValue: RetryValue;
 }
 
 /** The plan from which a retry was chosen. Not calibrated. Valid until the next decision, which reuses the workspace. */
@@ -59,11 +59,11 @@ export interface WeighedPlan {
   forecast: Forecast;
   plan: RetryPlan;
   /** Slots of the plan, with a sampled slot in place of its next one. */
-  tries: readonly number[];
+  slots: readonly number[];
   /** Includes the margin, also if the case was planned as if retries cost nothing. */
-  stakes: RetryValue;
+  retryValue: RetryValue;
   /** The plan's value by slot of its next retry; null if no sampling needed it. */
-  worth: readonly number[] | null;
+  valuesBySlot: readonly number[] | null;
 }
 
 export interface ChosenRetry {
@@ -73,69 +73,76 @@ export interface ChosenRetry {
   /** Over all times it sums to one, or to the retried fraction of cases not worth retrying. */
   propensity: number;
   /** Planned times if this one fails. */
-  next: readonly number[];
-  drawn: boolean;
-  hourDrawn: boolean;
+  nextTimes: readonly number[];
+  isSampled: boolean;
+  isHourSampled: boolean;
   /** Whether the case is not worth retrying, but is one of the few retried all the same. */
-  hopeless: boolean;
+  isNotWorthRetrying: boolean;
   /** Whether the retry is spaced evenly, because recent predictions failed. */
-  spread: boolean;
-  weighed: WeighedPlan;
+  isEvenlySpaced: boolean;
+  weighedPlan: WeighedPlan;
 }
 
 /** Returns null if no allowed retry is worth its cost and the margin, except for a few cases. Pure. */
-export function chooseRetry(learned: LearnedModel, belief: CasePosterior, question: RetryContext): ChosenRetry | null {
-  const turn = `${question.key}:${belief.tries}`;
-  const stakes = withMargin(question.stakes, learned, question.dollars);
-  let slots = findCandidateSlots(belief, question, findGoodHours(learned, belief));
+export function chooseRetry(
+  model: LearnedModel,
+  posterior: CasePosterior,
+  retryContext: RetryContext,
+): ChosenRetry | null {
+  const retryKey = `${retryContext.key}:${posterior.retryCount}`;
+  const retryValue = withMargin(retryContext.retryValue, model, retryContext.dollars);
+  let slots = findCandidateSlots(posterior, retryContext, findGoodHours(model, posterior));
   if (slots.length === 0) return null;
-  let forecast = buildForecast(learned, belief, slots);
-  let planStakes = stakes;
-  const planWithout = (aside?: number) => planRetries(forecast, question.triesLeft, planStakes, question.limits, aside);
+  let forecast = buildForecast(model, posterior, slots);
+  let planRetryValue = retryValue;
+  const planWithout = (excludedSlot?: number) =>
+    planRetries(forecast, retryContext.retriesLeft, planRetryValue, retryContext.limits, excludedSlot);
   let plan = planWithout();
-  const hopeless = plan.slots.length === 0;
-  const triedShare = hopeless ? notWorthRetryingRate(learned, belief, question) : 1;
-  const evenShare = evenlySpacedRate(learned, belief, question, hopeless);
-  const spread = uniformHash(`${turn}:spread`) < evenShare;
-  if (hopeless) {
-    if (!spread && uniformHash(`${question.key}:hopeless`) >= triedShare) return null;
-    planStakes = { ...stakes, cost: 0 };
+  const isNotWorthRetrying = plan.slots.length === 0;
+  const retriedShare = isNotWorthRetrying ? notWorthRetryingRate(model, posterior, retryContext) : 1;
+  const evenShare = evenlySpacedRate(model, posterior, retryContext, isNotWorthRetrying);
+  const isEvenlySpaced = uniformHash(`${retryKey}:spread`) < evenShare;
+  if (isNotWorthRetrying) {
+    if (!isEvenlySpaced && uniformHash(`${retryContext.key}:hopeless`) >= retriedShare) return null;
+    planRetryValue = { ...retryValue, cost: 0 };
     plan = planWithout();
   }
   if (plan.slots.length === 0) return null;
-  const worth = question.explores && belief.tries === 0 ? valuesByNextSlot(forecast, plan, planStakes) : null;
-  const best = plan.slots[0]!;
-  const planned = slots[best]!;
-  const draw = worth
-    ? chooseFirstRetry(learned, belief, question.key, forecast, plan, worth, question.dollars)
-    : withoutExploration(best);
-  const chanceAt = createChanceFunction(learned, belief);
-  const hour = question.explores
-    ? chooseHour(learned, belief, turn, planned, allowedTimesOfDay(belief, question, planned), chanceAt)
-    : withoutHourExploration(planned);
-  const even = slots[evenlySpacedSlot(slots, belief, question)]!;
-  const at = spread ? even : draw.drawn ? slots[draw.slot]! : hour.at;
-  const lots = slots.indexOf(at) === best ? 0 : draw.propensityOf(slots.indexOf(at));
-  const propensity = (1 - evenShare) * triedShare * (lots + draw.propensityOf(best) * hour.propensityOf(at));
+  const valuesBySlot =
+    retryContext.explores && posterior.retryCount === 0 ? valuesByNextSlot(forecast, plan, planRetryValue) : null;
+  const bestSlot = plan.slots[0]!;
+  const plannedAt = slots[bestSlot]!;
+  const slotChoice = valuesBySlot
+    ? chooseFirstRetry(model, posterior, retryContext.key, forecast, plan, valuesBySlot, retryContext.dollars)
+    : withoutExploration(bestSlot);
+  const chanceAt = createChanceFunction(model, posterior);
+  const hourChoice = retryContext.explores
+    ? chooseHour(model, posterior, retryKey, plannedAt, allowedTimesOfDay(posterior, retryContext, plannedAt), chanceAt)
+    : withoutHourExploration(plannedAt);
+  const evenlySpacedAt = slots[evenlySpacedSlot(slots, posterior, retryContext)]!;
+  const at = isEvenlySpaced ? evenlySpacedAt : slotChoice.isSampled ? slots[slotChoice.slot]! : hourChoice.at;
+  const sampledShare = slots.indexOf(at) === bestSlot ? 0 : slotChoice.propensityOf(slots.indexOf(at));
+  const propensity =
+    (1 - evenShare) * retriedShare * (sampledShare + slotChoice.propensityOf(bestSlot) * hourChoice.propensityOf(at));
   let slot = slots.indexOf(at);
   if (slot < 0) {
     // No plan contains this hour, so its value as the next retry is computed here.
-    slots = [...slots, at].sort((one, other) => one - other);
+    slots = [...slots, at].sort((a, b) => a - b);
     slot = slots.indexOf(at);
-    forecast = buildForecast(learned, belief, slots);
+    forecast = buildForecast(model, posterior, slots);
     plan = planWithout(slot);
   }
-  const tries = [slot, ...findFollowingSlots(forecast, plan, slot)];
+  const chosenSlots = [slot, ...findFollowingSlots(forecast, plan, slot)];
   return {
     at,
-    chance: calibrate(learned, calibrationIndex(belief), chanceAt(at)),
-    propensity: at === even ? propensity + evenShare : propensity,
-    next: tries.slice(1).map((other) => slots[other]!),
-    drawn: draw.drawn && !spread,
-    hourDrawn: !spread && !draw.drawn && at !== planned,
-    hopeless,
-    spread,
-    weighed: { forecast, plan, tries, stakes, worth },
+    chance: calibrate(model, calibrationIndex(posterior), chanceAt(at)),
+    propensity: at === evenlySpacedAt ? propensity + evenShare : propensity,
+    nextTimes: chosenSlots.slice(1).map((following) => slots[following]!),
+    isSampled: slotChoice.isSampled && !isEvenlySpaced,
+    isHourSampled: !isEvenlySpaced && !slotChoice.isSampled && at !== plannedAt,
+    isNotWorthRetrying,
+    isEvenlySpaced,
+    weighedPlan: { forecast, plan, slots: chosenSlots, retryValue, valuesBySlot },
   };
 }
 
@@ -145,47 +152,49 @@ export function chooseRetry(learned: LearnedModel, belief: CasePosterior, questi
  */
 function notWorthRetryingRate(
   { seen }: LearnedModel,
-  { codeName }: CasePosterior,
-  { explores, stakes }: RetryContext,
+  { codeFeature }: CasePosterior,
+  { explores, retryValue }: RetryContext,
 ): number {
-  if (stakes.cost >= EXPENSIVE_COST_RATE) return 0;
-  const half = NOT_WORTH_RETRYING_HALF_COUNT;
-  const tries = seen[codeName - WEIGHT_STARTS.name]!;
-  return explores ? Math.max(NOT_WORTH_RETRYING_RATE, half / (half + tries)) : Number(tries < half);
+  if (retryValue.cost >= EXPENSIVE_COST_RATE) return 0;
+  const halfCount = NOT_WORTH_RETRYING_HALF_COUNT;
+  const retryCount = seen[codeFeature - WEIGHT_STARTS.name]!;
+  return explores
+    ? Math.max(NOT_WORTH_RETRYING_RATE, halfCount / (halfCount + retryCount))
+    : Number(retryCount < halfCount);
 }
 
 /**
  * Earliest first: every slot of the first day, since hours count after a bank fault; some hours of later days; and the window's
  * last slot.
  */
-function findCandidateSlots(belief: CasePosterior, question: RetryContext, hours: readonly number[]): number[] {
-  const { now, allow } = question;
+function findCandidateSlots(posterior: CasePosterior, retryContext: RetryContext, hours: readonly number[]): number[] {
+  const { now, allow } = retryContext;
   const slots: number[] = [];
-  const soonest = earliestRetryTime(belief, question);
-  const last = lastSlotTime(question);
-  for (let n = Math.ceil(slotOf(belief, soonest)); ; n++) {
-    const at = n * SLOT_MS + FIRST_SLOT_OFFSET_MS - belief.clock.offsetMs;
-    if (at >= last) break;
+  const earliestAt = earliestRetryTime(posterior, retryContext);
+  const lastAt = lastSlotTime(retryContext);
+  for (let n = Math.ceil(slotOf(posterior, earliestAt)); ; n++) {
+    const at = n * SLOT_MS + FIRST_SLOT_OFFSET_MS - posterior.clock.offsetMs;
+    if (at >= lastAt) break;
     if ((at < now + DAY_MS || hours.includes(slotOfDay(n))) && allow(at)) slots.push(at);
   }
-  if (last >= soonest && allow(last)) slots.push(last);
+  if (lastAt >= earliestAt && allow(lastAt)) slots.push(lastAt);
   return slots;
 }
 
 /** Checks every fourth hour. */
-export function allowedTimesOfDay(belief: CasePosterior, question: RetryContext, at: number): number[] {
-  const first = Math.floor(slotOf(belief, at) / SLOTS_PER_DAY) * SLOTS_PER_DAY;
-  const soonest = earliestRetryTime(belief, question);
-  const last = lastSlotTime(question);
+export function allowedTimesOfDay(posterior: CasePosterior, retryContext: RetryContext, at: number): number[] {
+  const first = Math.floor(slotOf(posterior, at) / SLOTS_PER_DAY) * SLOTS_PER_DAY;
+  const earliestAt = earliestRetryTime(posterior, retryContext);
+  const lastAt = lastSlotTime(retryContext);
   return Array.from(
     { length: SLOTS_PER_DAY },
-    (_, n) => (first + n) * SLOT_MS + FIRST_SLOT_OFFSET_MS - belief.clock.offsetMs,
-  ).filter((moment) => moment >= soonest && moment < last && question.allow(moment));
+    (_, n) => (first + n) * SLOT_MS + FIRST_SLOT_OFFSET_MS - posterior.clock.offsetMs,
+  ).filter((time) => time >= earliestAt && time < lastAt && retryContext.allow(time));
 }
 
 /** Ignores other invoices' charges: a customer charged each hour would never be retried. */
-export const earliestRetryTime = (belief: CasePosterior, { now }: RetryContext): number =>
-  Math.max(now + 1, belief.lastTriedAt + minWaitAfter(belief));
+export const earliestRetryTime = (posterior: CasePosterior, { now }: RetryContext): number =>
+  Math.max(now + 1, posterior.lastTriedAt + minWaitAfter(posterior));
 
 export const minWaitAfter = ({ reason }: CasePosterior): number =>
   reason !== "FIRST" && endsRetries(reason) ? MIN_CARD_WAIT_MS : MIN_WAIT_MS;

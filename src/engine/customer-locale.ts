@@ -136,12 +136,12 @@ export interface CustomerLocale {
 
 /** As reported, else by the card's country, else by the currency, else UTC. */
 export function findCustomerLocale(
-  known: Pick<DecisionFacts, "customerTimezone" | "cardCountry" | "currency">,
+  facts: Pick<DecisionFacts, "customerTimezone" | "cardCountry" | "currency">,
 ): CustomerLocale {
-  const country = known.cardCountry ?? COUNTRY_BY_CURRENCY[known.currency.toUpperCase()] ?? null;
-  const named = known.customerTimezone === null ? null : findZone(known.customerTimezone);
-  const usual = country === null ? null : (ZONE_BY_COUNTRY[country] ?? findOnlyZone(country));
-  return { zone: named ?? findZone(usual ?? "UTC")!, country };
+  const country = facts.cardCountry ?? COUNTRY_BY_CURRENCY[facts.currency.toUpperCase()] ?? null;
+  const namedZone = facts.customerTimezone === null ? null : findZone(facts.customerTimezone);
+  const usualZone = country === null ? null : (ZONE_BY_COUNTRY[country] ?? findOnlyZone(country));
+  return { zone: namedZone ?? findZone(usualZone ?? "UTC")!, country };
 }
 
 /** Cached, since an Intl query is slow. */

@@ -12,27 +12,27 @@ export const buildCodes = (networkDeclineCode: string, networkAdviceCode: string
 });
 export const buildInvoice = (
   on: string,
-  tries: [on: string, code: string | null][],
+  retries: [on: string, code: string | null][],
   code: string | null = "51",
 ): PastInvoice => ({
   dollars: 29,
   paymentMethodType: "card",
-  charges: [[on, code] as const, ...tries].map(([day, said]) => ({
+  charges: [[on, code] as const, ...retries].map(([day, code]) => ({
     at: new Date(`${day}T09:00:00Z`),
-    approved: said === null,
-    codes: said === null ? null : buildCodes(said),
+    approved: code === null,
+    codes: code === null ? null : buildCodes(code),
   })),
 });
 
 /** A Swedish debit card whose last invoice is open. */
 export function buildCase(
-  bills: readonly PastInvoice[],
+  invoices: readonly PastInvoice[],
   rest: Partial<DecisionFacts> = {},
 ): [DecisionFacts, CustomerHistory] {
-  const open = bills.at(-1)!;
+  const open = invoices.at(-1)!;
   const last = open.charges.at(-1)!;
   const unpaidAt = open.charges[0]!.at;
-  const known: DecisionFacts = {
+  const facts: DecisionFacts = {
     ...VISA_FACTS,
     caseId: "0198c0de-0000-7000-8000-000000000007",
     unpaidAt,
@@ -42,18 +42,18 @@ export function buildCase(
     amount: 29_900,
     currency: "SEK",
     cardCountry: "SE",
-    ledger: open.charges.map(({ at, approved, codes: said }) => ({
+    ledger: open.charges.map(({ at, approved, codes: code }) => ({
       at,
       amount: 29_900,
       approved,
       onThisInvoice: true,
       onPresentCard: true,
-      codes: said,
+      codes: code,
     })),
     lastDecline: last.codes && { at: last.at, ...last.codes },
     ...rest,
   };
-  const instrument = { paymentMethodType: known.paymentMethodType, network: "visa", cardCountry: "SE" };
+  const instrument = { paymentMethodType: facts.paymentMethodType, network: "visa", cardCountry: "SE" };
   const traits = {
     tenureDays: 200,
     billingPeriod: 1,
@@ -65,7 +65,7 @@ export function buildCase(
     funding: "debit",
     issuer: null,
   };
-  return [known, { traits, instrument, offsetAt: () => HOUR, bills }];
+  return [facts, { traits, instrument, offsetAt: () => HOUR, invoices }];
 }
 export const PAID_ON_THE_25TH = [1, 2, 3, 4].map((month) =>
   buildInvoice(`2026-0${month}-11`, [
@@ -74,4 +74,4 @@ export const PAID_ON_THE_25TH = [1, 2, 3, 4].map((month) =>
     [`2026-0${month}-26`, null],
   ]),
 );
-export const soonAfterFailure = (known: DecisionFacts, hours = 0.1) => new Date(+known.unpaidAt + hours * HOUR);
+export const soonAfterFailure = (facts: DecisionFacts, hours = 0.1) => new Date(+facts.unpaidAt + hours * HOUR);

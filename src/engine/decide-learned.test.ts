@@ -25,9 +25,9 @@ const newModel = newLearnedModel();
 const pretrainedModel = fromPretrained(readPretrainedModel(pino({ level: "silent" }))!);
 
 test("a customer always paid between the 20th and the 26th is not retried earlier, and the reasons say why", () => {
-  const [known, history] = buildCase([...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [])]);
+  const [facts, history] = buildCase([...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [])]);
   const { decision, chosen } = decideLearned(
-    buildDecisionContext(known, soonAfterFailure(known), history),
+    buildDecisionContext(facts, soonAfterFailure(facts), history),
     history,
     pretrainedModel,
   );
@@ -43,9 +43,9 @@ test("the reasons mention earlier payments around the chosen date only when they
   const taught = newLearnedModel();
   for (let cell = 15; cell < DATE_CELL_COUNT; cell++) taught.mean[dateCellWeight(classOf("LIMIT"), cell)] = 0.3;
   const decided = (model: LearnedModel, earlier: readonly PastInvoice[]) => {
-    const [known, history] = buildCase([...earlier, buildInvoice("2026-05-11", [], "61")]);
+    const [facts, history] = buildCase([...earlier, buildInvoice("2026-05-11", [], "61")]);
     const { decision } = decideLearned(
-      buildDecisionContext(known, soonAfterFailure(known, 100), history),
+      buildDecisionContext(facts, soonAfterFailure(facts, 100), history),
       history,
       model,
     );
@@ -68,13 +68,13 @@ test("the reasons mention earlier payments around the chosen date only when they
 });
 
 test("a plan stays exactly the same while its time lies ahead, and is a later one when missed by days", () => {
-  for (const bills of [
+  for (const invoices of [
     [buildInvoice("2026-05-11", [])],
     [...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [["2026-05-14", "51"]])],
   ]) {
-    const [known, history] = buildCase(bills);
+    const [facts, history] = buildCase(invoices);
     const first = decideLearned(
-      buildDecisionContext(known, new Date(+bills.at(-1)!.charges.at(-1)!.at + HOUR), history),
+      buildDecisionContext(facts, new Date(+invoices.at(-1)!.charges.at(-1)!.at + HOUR), history),
       history,
       newModel,
     );
@@ -82,14 +82,14 @@ test("a plan stays exactly the same while its time lies ahead, and is a later on
     const at = +(first.decision as { at: Date }).at;
     for (const ahead of [0, HOUR, DAY / 2]) {
       const { decision, chosen } = decideLearned(
-        buildDecisionContext(known, new Date(at - ahead), history),
+        buildDecisionContext(facts, new Date(at - ahead), history),
         history,
         newModel,
       );
-      const choice = { ...chosen, weighed: null };
-      assert.deepEqual([decision, choice], [first.decision, { ...first.chosen, weighed: null }]);
+      const choice = { ...chosen, weighedPlan: null };
+      assert.deepEqual([decision, choice], [first.decision, { ...first.chosen, weighedPlan: null }]);
     }
-    const later = decideLearned(buildDecisionContext(known, new Date(at + DAY), history), history, newModel).decision;
+    const later = decideLearned(buildDecisionContext(facts, new Date(at + DAY), history), history, newModel).decision;
     if (later.kind === "retry") assert.ok(+later.at >= at + DAY);
   }
 });
@@ -101,8 +101,8 @@ test("fixed rules still decide the cases that they settle alone", () => {
     "card_change",
   );
   const [open, same] = buildCase([buildInvoice("2026-05-11", [])]);
-  const over = decideLearned(buildDecisionContext(open, new Date(+open.windowEndsAt), same), same, newModel);
-  assert.equal(over.decision.kind, "wait");
+  const decision = decideLearned(buildDecisionContext(open, new Date(+open.windowEndsAt), same), same, newModel);
+  assert.equal(decision.decision.kind, "wait");
   const used = decideLearned(
     buildDecisionContext({ ...open, budgetLeft: 0 }, soonAfterFailure(open), same),
     same,
@@ -112,28 +112,32 @@ test("fixed rules still decide the cases that they settle alone", () => {
 });
 
 test("a bank's advised wait is kept, including the merchant's lead time", () => {
-  const [known, history] = buildCase([buildInvoice("2026-05-11", [])], { network: "mastercard" });
+  const [facts, history] = buildCase([buildInvoice("2026-05-11", [])], { network: "mastercard" });
   const advised = buildCodes("51", "28");
-  const ledger = known.ledger.map((entry) => ({ ...entry, codes: advised }));
-  const told = { ...known, ledger, lastDecline: { at: known.unpaidAt, ...advised } };
-  const { decision } = decideLearned(buildDecisionContext(told, soonAfterFailure(told), history), history, newModel);
+  const ledger = facts.ledger.map((entry) => ({ ...entry, codes: advised }));
+  const advisedFacts = { ...facts, ledger, lastDecline: { at: facts.unpaidAt, ...advised } };
+  const { decision } = decideLearned(
+    buildDecisionContext(advisedFacts, soonAfterFailure(advisedFacts), history),
+    history,
+    newModel,
+  );
   assert.equal(decision.kind, "retry");
-  assert.ok(+(decision as { at: Date }).at - known.leadMs >= +known.unpaidAt + 6 * DAY);
+  assert.ok(+(decision as { at: Date }).at - facts.leadMs >= +facts.unpaidAt + 6 * DAY);
   assert.match(decision.reasons.join(" "), /advises/);
 });
 
 test("the reasons give the booking day of a bank debit, by its scheme's pattern, and of no card", () => {
   const returned: PastInvoice = { ...buildInvoice("2026-05-11", [], "AM04"), paymentMethodType: "sepa_debit" };
-  const [known, history] = buildCase([returned], { paymentMethodType: "sepa_debit", network: null, cardCountry: "SE" });
+  const [facts, history] = buildCase([returned], { paymentMethodType: "sepa_debit", network: null, cardCountry: "SE" });
   const debit: CustomerHistory = { ...history, traits: { ...history.traits, paymentMethodType: "sepa_debit" } };
-  const { decision } = decideLearned(buildDecisionContext(known, soonAfterFailure(known), debit), debit, newModel);
+  const { decision } = decideLearned(buildDecisionContext(facts, soonAfterFailure(facts), debit), debit, newModel);
   assert.equal(decision.kind, "retry");
   const booked = decision.reasons
     .join(" ")
     .match(/The bank is expected to book this debit on (\w+) (\d+) (\w+) \(bank holidays are not considered\)\./);
   assert.ok(booked, decision.reasons.join(" "));
-  const asked = (decision as { at: Date }).at.getTime() + HOUR;
-  const days = (Date.parse(`${booked[2]} ${booked[3]} 2026 UTC`) - Math.floor(asked / DAY) * DAY) / DAY;
+  const requestedAt = (decision as { at: Date }).at.getTime() + HOUR;
+  const days = (Date.parse(`${booked[2]} ${booked[3]} 2026 UTC`) - Math.floor(requestedAt / DAY) * DAY) / DAY;
   assert.ok(days >= 1 && days <= 4 && !/Sat|Sun/.test(booked[1]!), `${booked[0]} after ${days} days`);
   const [card, same] = buildCase([buildInvoice("2026-05-11", [])]);
   assert.doesNotMatch(
@@ -148,19 +152,19 @@ test("a retry is planned even without any reported transaction", () => {
     paymentMethodType: null,
     charges: [{ at: new Date("2026-05-11T09:00:00Z"), approved: false, codes: null }],
   };
-  const [known, history] = buildCase([silent], {
+  const [facts, history] = buildCase([silent], {
     ledger: [],
     lastDecline: null,
     paymentMethodType: null,
     network: null,
   });
-  const { decision } = decideLearned(buildDecisionContext(known, soonAfterFailure(known), history), history, newModel);
+  const { decision } = decideLearned(buildDecisionContext(facts, soonAfterFailure(facts), history), history, newModel);
   assert.equal(decision.kind, "retry");
 });
 
 test("a case no longer worth retrying is given up, with its reasons in words", () => {
-  const [known, history] = buildCase([buildInvoice("2026-05-11", [])], { amount: 5, currency: "USD" });
-  const { decision } = decideLearned(buildDecisionContext(known, soonAfterFailure(known), history), history, newModel);
+  const [facts, history] = buildCase([buildInvoice("2026-05-11", [])], { amount: 5, currency: "USD" });
+  const { decision } = decideLearned(buildDecisionContext(facts, soonAfterFailure(facts), history), history, newModel);
   assert.deepEqual([decision.kind, (decision as { end: string }).end], ["stop", "hopeless"]);
   assert.match(
     decision.reasons.join(" "),
@@ -171,20 +175,20 @@ test("a case no longer worth retrying is given up, with its reasons in words", (
 test("the reasons for giving up give the best time's probability, the cost of a retry, and the probability at which it pays", () => {
   const figures =
     /The best remaining time is \w+ \d+ \w+, \d\d:\d\d \(.*\), with a chance of ([\d.]+)%\. A retry costs about 0\.12 US dollars and 0\.3%, here ([\d.]+)% of the amount due, plus a margin of [\d.]+%\. A chance of ([\d.]+)% is needed\./;
-  let met = 0;
+  let count = 0;
   for (const amount of [20, 25, 30, 40]) {
-    const [known, history] = buildCase([buildInvoice("2026-05-11", [])], {
+    const [facts, history] = buildCase([buildInvoice("2026-05-11", [])], {
       amount,
       currency: "USD",
       caseId: `case-${amount}`,
     });
     const { decision, outlook } = decideLearned(
-      buildDecisionContext(known, soonAfterFailure(known), history),
+      buildDecisionContext(facts, soonAfterFailure(facts), history),
       history,
       pretrainedModel,
     );
     if (decision.kind !== "stop") continue;
-    met++;
+    count++;
     const [chance, cost, from] = figures.exec(decision.reasons.join(" "))!.slice(1).map(Number);
     assert.ok(Math.abs(cost! - (0.3 + 1200 / amount)) < 0.06, `${cost}`);
     assert.ok(chance! > 1 && chance! < from! && from! > cost!, `${chance} ${cost} ${from}`);
@@ -192,10 +196,10 @@ test("the reasons for giving up give the best time's probability, the cost of a 
     assert.deepEqual([even!.tries.length, even!.plan, days, hours], [6, [], [], []]);
     assert.ok(even!.recovers > chance! / 100 && even!.worth < 0 && even!.planWorth === 0);
   }
-  assert.ok(met > 1, `${met}`);
-  const [known, history] = buildCase([buildInvoice("2026-05-11", [], "54")], { cardChange: "unasked" });
+  assert.ok(count > 1, `${count}`);
+  const [facts, history] = buildCase([buildInvoice("2026-05-11", [], "54")], { cardChange: "unasked" });
   const late = decideLearned(
-    buildDecisionContext({ ...known, windowEndsAt: soonAfterFailure(known, 19) }, soonAfterFailure(known), history),
+    buildDecisionContext({ ...facts, windowEndsAt: soonAfterFailure(facts, 19) }, soonAfterFailure(facts), history),
     history,
     pretrainedModel,
   );
@@ -205,8 +209,8 @@ test("the reasons for giving up give the best time's probability, the cost of a 
 
 test("a case without a worthwhile retry waits while another invoice of the customer is due within the window", () => {
   const decided = (rest: Partial<DecisionFacts>, hours = 0.1) => {
-    const [known, history] = buildCase([buildInvoice("2026-05-11", [])], { amount: 5, currency: "USD", ...rest });
-    return decideLearned(buildDecisionContext(known, soonAfterFailure(known, hours), history), history, newModel)
+    const [facts, history] = buildCase([buildInvoice("2026-05-11", [])], { amount: 5, currency: "USD", ...rest });
+    return decideLearned(buildDecisionContext(facts, soonAfterFailure(facts, hours), history), history, newModel)
       .decision;
   };
   const billed = ["2026-05-01", "2026-05-08"].map((day) => ({ subscriptionId: "s", at: new Date(`${day}T09:00:00Z`) }));
@@ -240,9 +244,9 @@ test("a case without a worthwhile retry waits while another invoice of the custo
 test("a plan changes with the charge of another invoice, names it, and stays while its time lies ahead", () => {
   const taught = newLearnedModel();
   for (const hours of [1, 12]) taught.mean[otherInvoiceWeight(true, hours * HOUR)] = 2;
-  const [known, history] = buildCase([buildInvoice("2026-05-18", [], null), buildInvoice("2026-05-11", [])]);
-  const at = (moment: string) =>
-    decideLearned(buildDecisionContext(known, new Date(moment), history), history, taught).decision;
+  const [facts, history] = buildCase([buildInvoice("2026-05-18", [], null), buildInvoice("2026-05-11", [])]);
+  const at = (time: string) =>
+    decideLearned(buildDecisionContext(facts, new Date(time), history), history, taught).decision;
   const first = at("2026-05-18T09:05:00Z");
   assert.equal(first.kind, "retry");
   const ideal = (first as { at: Date }).at;
@@ -255,31 +259,31 @@ test("a plan changes with the charge of another invoice, names it, and stays whi
 });
 
 test("the same amount in another currency has the same value and leads to the same plan", () => {
-  const [known, history] = buildCase([buildInvoice("2026-05-11", [])]);
+  const [facts, history] = buildCase([buildInvoice("2026-05-11", [])]);
   const [dollars, yen] = [
     [2000, "USD"],
     [3000, "JPY"],
   ].map(([amount, currency]) => {
-    const of = { ...known, amount: amount as number, currency: currency as string };
-    return decideLearned(buildDecisionContext(of, soonAfterFailure(known), history), history, newModel).chosen!;
+    const smallFacts = { ...facts, amount: amount as number, currency: currency as string };
+    return decideLearned(buildDecisionContext(smallFacts, soonAfterFailure(facts), history), history, newModel).chosen!;
   });
-  assert.equal(dollars!.weighed.plan.worth, yen!.weighed.plan.worth);
-  assert.deepEqual(dollars!.weighed.stakes.cost, yen!.weighed.stakes.cost);
+  assert.equal(dollars!.weighedPlan.plan.expectedValue, yen!.weighedPlan.plan.expectedValue);
+  assert.deepEqual(dollars!.weighedPlan.retryValue.cost, yen!.weighedPlan.retryValue.cost);
   const hundreds = decideLearned(
-    buildDecisionContext({ ...known, amount: 200_000, currency: "USD" }, soonAfterFailure(known), history),
+    buildDecisionContext({ ...facts, amount: 200_000, currency: "USD" }, soonAfterFailure(facts), history),
     history,
     newModel,
   ).chosen!;
-  assert.ok(hundreds.weighed.stakes.cost < dollars!.weighed.stakes.cost);
+  assert.ok(hundreds.weighedPlan.retryValue.cost < dollars!.weighedPlan.retryValue.cost);
 });
 
 test("a bank that is down is retried three hours later at the earliest, and the reasons say so", () => {
-  const [known, history] = buildCase([buildInvoice("2026-05-11", [])]);
-  const free = decideLearned(buildDecisionContext(known, soonAfterFailure(known), history), history, newModel)
+  const [facts, history] = buildCase([buildInvoice("2026-05-11", [])]);
+  const free = decideLearned(buildDecisionContext(facts, soonAfterFailure(facts), history), history, newModel)
     .decision as { at: Date };
   const issuerDownAt = new Date(free.at.getTime() - HOUR);
   const { decision } = decideLearned(
-    buildDecisionContext({ ...known, issuerDownAt }, soonAfterFailure(known), history),
+    buildDecisionContext({ ...facts, issuerDownAt }, soonAfterFailure(facts), history),
     history,
     newModel,
   );
@@ -290,12 +294,12 @@ test("a bank that is down is retried three hours later at the earliest, and the 
 });
 
 test("a case is not given up when its bank is down until the window ends", () => {
-  const [known, history] = buildCase([buildInvoice("2026-05-11", [])]);
-  const now = new Date(known.windowEndsAt.getTime() - 3 * HOUR);
-  const free = decideLearned(buildDecisionContext(known, now, history), history, newModel).decision;
+  const [facts, history] = buildCase([buildInvoice("2026-05-11", [])]);
+  const now = new Date(facts.windowEndsAt.getTime() - 3 * HOUR);
+  const free = decideLearned(buildDecisionContext(facts, now, history), history, newModel).decision;
   assert.equal(free.kind, "retry");
   const { decision } = decideLearned(
-    buildDecisionContext({ ...known, issuerDownAt: now }, now, history),
+    buildDecisionContext({ ...facts, issuerDownAt: now }, now, history),
     history,
     newModel,
   );
@@ -304,11 +308,11 @@ test("a case is not given up when its bank is down until the window ends", () =>
 
 test("the reasons announce no more retries than fit twenty hours apart after a decline of the card itself", () => {
   const hoursLeft = 50;
-  const said = ["54", "51"].map((code) => {
-    const [known, history] = buildCase([buildInvoice("2026-05-11", [], code)], { cardChange: "unasked" });
-    const windowEndsAt = new Date(+known.unpaidAt + (20 + hoursLeft) * HOUR);
+  const answers = ["54", "51"].map((code) => {
+    const [facts, history] = buildCase([buildInvoice("2026-05-11", [], code)], { cardChange: "unasked" });
+    const windowEndsAt = new Date(+facts.unpaidAt + (20 + hoursLeft) * HOUR);
     const { decision } = decideLearned(
-      buildDecisionContext({ ...known, windowEndsAt }, soonAfterFailure(known, 20), history),
+      buildDecisionContext({ ...facts, windowEndsAt }, soonAfterFailure(facts, 20), history),
       history,
       pretrainedModel,
     );
@@ -316,22 +320,22 @@ test("the reasons announce no more retries than fit twenty hours apart after a d
     const room = Math.floor((+windowEndsAt - +at) / (20 * HOUR));
     return { room, more: Number(/there is time for about (\d) of them/.exec(reasons.at(-1)!)?.[1]) };
   });
-  assert.deepEqual(said[0], { room: 2, more: 2 });
+  assert.deepEqual(answers[0], { room: 2, more: 2 });
   // Up to six retries share the rest of a short window, closer together than that.
-  const { room, more } = said[1]!;
+  const { room, more } = answers[1]!;
   assert.ok(more > room && more <= 5, `${more} where ${room} fit twenty hours apart`);
 });
 
 test("retries are not spent early when rules leave few, and the reasons say how few", () => {
-  const bills = [...PAID_ON_THE_25TH, buildInvoice("2026-05-02", [])];
+  const invoices = [...PAID_ON_THE_25TH, buildInvoice("2026-05-02", [])];
   const plannedFor = (rest: Partial<DecisionFacts>) => {
-    const [known, history] = buildCase(bills, rest);
+    const [facts, history] = buildCase(invoices, rest);
     const { decision, chosen } = decideLearned(
-      buildDecisionContext(known, soonAfterFailure(known), history),
+      buildDecisionContext(facts, soonAfterFailure(facts), history),
       history,
       newModel,
     );
-    return { tries: [chosen!.at, ...chosen!.next].map((at) => (at - +known.unpaidAt) / DAY), decision };
+    return { tries: [chosen!.at, ...chosen!.nextTimes].map((at) => (at - +facts.unpaidAt) / DAY), decision };
   };
   assert.ok(plannedFor({}).tries.length > 4);
   // PayPal: two retries after the first attempt.
@@ -343,10 +347,10 @@ test("retries are not spent early when rules leave few, and the reasons say how 
     /1 more retry is possible before [^.]*\. PayPal allows at most two attempts/,
   );
   // A prepaid card that cannot be topped up: three attempts in total.
-  const [known] = buildCase(bills);
-  const codes = { ...known.lastDecline!, networkAdviceCode: "40" };
-  const ledger = known.ledger.map((entry) => ({ ...entry, codes }));
-  const prepaid = plannedFor({ network: "mastercard", ledger, lastDecline: { ...known.lastDecline!, ...codes } });
+  const [facts] = buildCase(invoices);
+  const codes = { ...facts.lastDecline!, networkAdviceCode: "40" };
+  const ledger = facts.ledger.map((entry) => ({ ...entry, codes }));
+  const prepaid = plannedFor({ network: "mastercard", ledger, lastDecline: { ...facts.lastDecline!, ...codes } });
   assert.ok(prepaid.tries.length <= 2, `${prepaid.tries}`);
   assert.match(
     prepaid.decision.reasons.join(" "),
@@ -355,12 +359,12 @@ test("retries are not spent early when rules leave few, and the reasons say how 
 });
 
 test("a retry comes some minutes after its chosen time, always the same for a case, unless the window ends by then", () => {
-  const [known, history] = buildCase([buildInvoice("2026-05-11", [])]);
+  const [facts, history] = buildCase([buildInvoice("2026-05-11", [])]);
   const late = new Set<number>();
   for (let n = 0; n < 20; n++) {
-    const own = { ...known, caseId: `case ${n}` };
+    const own = { ...facts, caseId: `case ${n}` };
     const { decision, chosen } = decideLearned(
-      buildDecisionContext(own, soonAfterFailure(known), history),
+      buildDecisionContext(own, soonAfterFailure(facts), history),
       history,
       newLearnedModel(),
     );
@@ -370,7 +374,7 @@ test("a retry comes some minutes after its chosen time, always the same for a ca
     // A window that ends between the chosen time and the delayed one.
     const short = { ...own, windowEndsAt: new Date(chosen!.at + jitterMs(own)) };
     const again = decideLearned(
-      buildDecisionContext(short, soonAfterFailure(known), history),
+      buildDecisionContext(short, soonAfterFailure(facts), history),
       history,
       newLearnedModel(),
     );

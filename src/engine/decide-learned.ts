@@ -38,37 +38,34 @@ const NO_OUTLOOK = () => null;
  *
  * @see docs/engine-internals.md
  */
-export function decideLearned(
-  context: DecisionContext,
-  history: CustomerHistory,
-  learned: LearnedModel,
-): PolicyDecision {
+export function decideLearned(context: DecisionContext, history: CustomerHistory, model: LearnedModel): PolicyDecision {
   const { facts, now, issuerUpAt } = context;
   const byRules = { isLearned: false, chosen: null, outlook: NO_OUTLOOK };
   const isOver = now >= facts.windowEndsAt.getTime();
   if (isOver || context.isNewCard || giveUp(context) !== null) return { decision: decideStatic(context), ...byRules };
 
-  const { belief } = inferPosterior(learned, history);
-  const question = retryContextOf(context, belief);
-  const afterOutage: RetryContext = { ...question, allow: (at) => at >= issuerUpAt && question.allow(at) };
+  const { posterior } = inferPosterior(model, history);
+  const retryContext = retryContextOf(context, posterior);
+  const afterOutage: RetryContext = { ...retryContext, allow: (at) => at >= issuerUpAt && retryContext.allow(at) };
   // If the issuer stays down until the window ends, a retry within the outage is better than none.
-  const next =
-    (issuerUpAt > now && planRetry(learned, belief, afterOutage, now)) || planRetry(learned, belief, question, now);
+  const planned =
+    (issuerUpAt > now && planRetry(model, posterior, afterOutage, now)) ||
+    planRetry(model, posterior, retryContext, now);
   const unpaidAt = facts.unpaidAt.getTime();
-  if (next) {
-    const { asked, chosen } = next;
+  if (planned) {
+    const { usedContext, chosen } = planned;
     return {
-      decision: decideRetry(context, learned, belief, asked, chosen),
+      decision: decideRetry(context, model, posterior, usedContext, chosen),
       isLearned: true,
       chosen,
-      outlook: () => compareAlternatives(learned, belief, asked, chosen, unpaidAt, now),
+      outlook: () => compareAlternatives(model, posterior, usedContext, chosen, unpaidAt, now),
     };
   }
   const fallback = decideStatic(context);
   if (fallback.kind !== "retry") return { decision: fallback, ...byRules };
-  const least = compareWithoutRetry(learned, belief, question, unpaidAt, now);
-  const decision = decideWithoutRetry(context, belief, least?.best ?? null);
-  return { decision, isLearned: true, chosen: null, outlook: () => least?.outlook ?? null };
+  const withoutRetry = compareWithoutRetry(model, posterior, retryContext, unpaidAt, now);
+  const decision = decideWithoutRetry(context, posterior, withoutRetry?.best ?? null);
+  return { decision, isLearned: true, chosen: null, outlook: () => withoutRetry?.outlook ?? null };
 }
 
 /** How late the next invoice may come. */
@@ -77,27 +74,32 @@ const INVOICE_LATE_MS = DAY_MS;
 const OTHER_CASES_CHECK_MS = DAY_MS;
 
 /** Waits for news of the customer's other invoices if due within the window, or for a requested card; otherwise stops. */
-function decideWithoutRetry(context: DecisionContext, belief: CasePosterior, best: BestTime | null): Decision {
+function decideWithoutRetry(context: DecisionContext, posterior: CasePosterior, best: BestTime | null): Decision {
   const { facts, now, locale } = context;
-  const said = explainNoRetry(context, belief, best);
-  const billAt = findNextInvoiceTime(facts.billed, now - INVOICE_LATE_MS);
-  const isInTime = billAt !== null && billAt < facts.windowEndsAt.getTime();
+  const noRetryReasons = explainNoRetry(context, posterior, best);
+  const invoiceAt = findNextInvoiceTime(facts.billed, now - INVOICE_LATE_MS);
+  const isInTime = invoiceAt !== null && invoiceAt < facts.windowEndsAt.getTime();
   if (!isInTime && !facts.othersPlanned) {
     const waits = describeCardWait(context);
-    if (waits) return { kind: "wait", reasons: [...said, waits] };
-    return { kind: "stop", end: "hopeless", reasons: [...said, describeBudget(facts)] };
+    if (waits) return { kind: "wait", reasons: [...noRetryReasons, waits] };
+    return { kind: "stop", end: "hopeless", reasons: [...noRetryReasons, describeBudget(facts)] };
   }
   // The awaited news comes last, and without figures, which change each day.
-  const reasons = [...said, describeAwaitedInvoices(isInTime ? billAt : null, locale.zone)];
-  return { kind: "wait", until: new Date(isInTime ? billAt + INVOICE_LATE_MS : now + OTHER_CASES_CHECK_MS), reasons };
+  const reasons = [...noRetryReasons, describeAwaitedInvoices(isInTime ? invoiceAt : null, locale.zone)];
+  return {
+    kind: "wait",
+    until: new Date(isInTime ? invoiceAt + INVOICE_LATE_MS : now + OTHER_CASES_CHECK_MS),
+    reasons,
+  };
 }
 
-function planRetry(learned: LearnedModel, belief: CasePosterior, question: RetryContext, now: number) {
-  const inTime = chooseRetry(learned, belief, question);
-  if (!inTime || !isMissed(inTime.at, question, now)) return inTime && { asked: question, chosen: inTime };
-  const asked = { ...question, now };
-  const chosen = chooseRetry(learned, belief, asked);
-  return chosen && { asked, chosen };
+function planRetry(model: LearnedModel, posterior: CasePosterior, retryContext: RetryContext, now: number) {
+  const inTime = chooseRetry(model, posterior, retryContext);
+  if (!inTime || !isMissed(inTime.at, retryContext, now))
+    return inTime && { usedContext: retryContext, chosen: inTime };
+  const usedContext = { ...retryContext, now };
+  const chosen = chooseRetry(model, posterior, usedContext);
+  return chosen && { usedContext, chosen };
 }
 
 /** Whether the time is too long ago to make up for, or no longer allowed. */
@@ -106,31 +108,31 @@ function isMissed(at: number, { allow }: RetryContext, now: number): boolean {
   return late > 0 && (late > MAX_LATENESS_MS || !allow(now));
 }
 
-function retryContextOf(context: DecisionContext, belief: CasePosterior): RetryContext {
+function retryContextOf(context: DecisionContext, posterior: CasePosterior): RetryContext {
   const { facts, guard } = context;
   const dollars = amountDueUsd(facts.amount, facts.currency);
   // An unanswered request counts as an attempt.
-  const now = Math.max(belief.lastTriedAt, belief.beside?.at ?? 0, lastAttemptTime(facts));
+  const now = Math.max(posterior.lastTriedAt, posterior.otherCharge?.at ?? 0, lastAttemptTime(facts));
   // Without retries left, no time is allowed either, except the last minutes before a limit is certainly free.
-  const left = Math.max(1, retriesLeftOf(context).count);
+  const retriesLeft = Math.max(1, retriesLeftOf(context).count);
   return {
     key: facts.caseId,
     now,
     windowEndsAt: facts.windowEndsAt.getTime(),
-    triesLeft: left,
+    retriesLeft,
     explores: facts.explores,
     allow: (at) => findForbiddingRule(guard, at) === null,
-    limits: findFillableLimits(guard, now, left),
+    limits: findFillableLimits(guard, now, retriesLeft),
     dollars,
-    stakes: retryValueOf(dollars, facts.unpaidAt.getTime()),
+    retryValue: retryValueOf(dollars, facts.unpaidAt.getTime()),
   };
 }
 
 function decideRetry(
   context: DecisionContext,
-  learned: LearnedModel,
-  belief: CasePosterior,
-  asked: RetryContext,
+  model: LearnedModel,
+  posterior: CasePosterior,
+  retryContext: RetryContext,
   chosen: ChosenRetry,
 ): Decision {
   const { facts, guard, issuerUpAt, now } = context;
@@ -138,19 +140,19 @@ function decideRetry(
   const jittered = chosen.at + jitterMs(facts);
   const isFree = jittered < facts.windowEndsAt.getTime() && findForbiddingRule(guard, jittered) === null;
   const at = Math.max(now, isFree ? jittered : chosen.at);
-  const reasons = explainRetry(context, learned, belief, chosen, at);
+  const reasons = explainRetry(context, model, posterior, chosen, at);
   // A retry made up for at once comes because it was missed, not because of a wait.
-  const from = at > now ? Math.max(asked.now, belief.lastTriedAt + MIN_GAP_MS) : now;
-  const wait = findWaitBefore(context, at, from);
+  const waitFrom = at > now ? Math.max(retryContext.now, posterior.lastTriedAt + MIN_GAP_MS) : now;
+  const wait = findWaitBefore(context, at, waitFrom);
   if (!wait && issuerUpAt > now && isSoonAfter(at, issuerUpAt)) reasons.push(describeOutage(context));
-  return buildRetryDecision(context, at, reasons, wait, countRetriesAfter(at, asked, belief));
+  return buildRetryDecision(context, at, reasons, wait, countRetriesAfter(at, retryContext, posterior));
 }
 
 /** Assumes that the retry fails like the latest one. */
-function countRetriesAfter(at: number, asked: RetryContext, belief: CasePosterior): number {
-  const gap = minWaitAfter(belief);
-  const span = lastSlotTime(asked) - at - gap;
+function countRetriesAfter(at: number, retryContext: RetryContext, posterior: CasePosterior): number {
+  const gap = minWaitAfter(posterior);
+  const span = lastSlotTime(retryContext) - at - gap;
   if (span < 0) return 0;
-  const apart = Math.ceil(minGapIn(span, asked.triesLeft - 1) / SLOT_MS) * SLOT_MS;
+  const apart = Math.ceil(minGapIn(span, retryContext.retriesLeft - 1) / SLOT_MS) * SLOT_MS;
   return 1 + Math.floor(span / Math.max(gap, apart));
 }

@@ -30,7 +30,7 @@ export function buildFailedFacts(
   codes: Partial<DeclineCodes> | null,
   rest: Partial<DecisionFacts> = {},
 ): DecisionFacts {
-  const said = codes && {
+  const allCodes = codes && {
     networkDeclineCode: null,
     networkAdviceCode: null,
     gatewayCode: null,
@@ -43,7 +43,7 @@ export function buildFailedFacts(
     approved: false,
     onThisInvoice: true,
     onPresentCard: true,
-    codes: said,
+    codes: allCodes,
   };
   return {
     ...VISA_FACTS,
@@ -55,8 +55,8 @@ export function buildFailedFacts(
     amount: 2900,
     currency: "EUR",
     cardCountry: "DE",
-    ledger: said ? [first] : [],
-    lastDecline: said && { at: FAILED_AT, ...said },
+    ledger: allCodes ? [first] : [],
+    lastDecline: allCodes && { at: FAILED_AT, ...allCodes },
     ...rest,
   };
 }
@@ -65,5 +65,5 @@ export const assertRetry = (decision: Decision) => {
   assert.equal(decision.kind, "retry", JSON.stringify(decision));
   return decision as Extract<Decision, { kind: "retry" }>;
 };
-export const decideSoonAfterFailure = (known: DecisionFacts) =>
-  decideStatic(buildDecisionContext(known, hoursAfterFailure(0.1)));
+export const decideSoonAfterFailure = (facts: DecisionFacts) =>
+  decideStatic(buildDecisionContext(facts, hoursAfterFailure(0.1)));

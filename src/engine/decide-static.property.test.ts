@@ -91,7 +91,7 @@ const cases: fc.Arbitrary<{ known: DecisionFacts; now: Date }> = fc
       .map(({ hour, ...entry }) => ({ at: at(hour), ...entry }))
       .sort((a, b) => +a.at - +b.at);
     const lastAt = ledger.findLast((entry) => entry.onPresentCard && entry.approved === false)?.at ?? at(0);
-    const known: DecisionFacts = {
+    const facts: DecisionFacts = {
       caseId: `case-${given.seed}`,
       unpaidAt: at(0),
       windowEndsAt: at(given.windowDays * 24),
@@ -115,17 +115,17 @@ const cases: fc.Arbitrary<{ known: DecisionFacts; now: Date }> = fc
       othersPlanned: false,
       retries: given.retryHours.map(({ hour, status }) => ({ idealRetryTime: at(hour), status })),
     };
-    return { known, now: at(given.nowHour) };
+    return { known: facts, now: at(given.nowHour) };
   });
 
 /** Checks the limits independently, by counting every window. */
-function assertBreaksNoLimit(known: DecisionFacts, at: number) {
-  const type = known.paymentMethodType;
-  const onCard = known.ledger.filter((entry) => entry.onPresentCard && entry.approved !== true);
+function assertBreaksNoLimit(facts: DecisionFacts, at: number) {
+  const type = facts.paymentMethodType;
+  const onCard = facts.ledger.filter((entry) => entry.onPresentCard && entry.approved !== true);
   if (type === "card" || type === null) {
-    for (const limit of findCardNetwork(known.network).limits) {
+    for (const limit of findCardNetwork(facts.network).limits) {
       const times = onCard
-        .filter((entry) => limit.counts === "card" || entry.amount === known.amount)
+        .filter((entry) => limit.counts === "card" || entry.amount === facts.amount)
         .map((entry) => +entry.at);
       for (const start of [at - limit.windowMs, ...times, at])
         if (start <= at && at <= start + limit.windowMs)
@@ -133,23 +133,23 @@ function assertBreaksNoLimit(known: DecisionFacts, at: number) {
             1 + times.filter((time) => start <= time && time <= start + limit.windowMs).length <= limit.attemptsMax,
           );
     }
-    const approvals = known.ledger.filter((entry) => entry.onPresentCard && entry.approved === true);
+    const approvals = facts.ledger.filter((entry) => entry.onPresentCard && entry.approved === true);
     for (const { codes, at: declinedAt, onThisInvoice } of onCard) {
       const isAlive = !onThisInvoice && approvals.some((approval) => approval.at > declinedAt);
-      const isOver = isAlive && at - known.leadMs >= +declinedAt + 30 * DAY_MS;
+      const isOver = isAlive && at - facts.leadMs >= +declinedAt + 30 * DAY_MS;
       if (!isOver && (codes?.networkAdviceCode === "03" || codes?.networkAdviceCode === "21"))
         assert.fail("never again on this card");
-      const brand = findCardNetwork(known.network).name;
+      const brand = findCardNetwork(facts.network).name;
       if (!isOver && brand !== "Mastercard" && codes && BLOCKED_BY_VISA.includes(codes.networkDeclineCode ?? ""))
         assert.fail("barred by Visa");
-      const readsAdvice = known.network === "mastercard" || known.network === null || known.network === "elo";
+      const readsAdvice = facts.network === "mastercard" || facts.network === null || facts.network === "elo";
       const waitDays = readsAdvice ? (WAITS[codes?.networkAdviceCode ?? ""] ?? 0) : 0;
-      if (waitDays > 0) assert.ok(at - known.leadMs >= +declinedAt + waitDays * DAY_MS);
+      if (waitDays > 0) assert.ok(at - facts.leadMs >= +declinedAt + waitDays * DAY_MS);
     }
   }
   const debit = BANK_DEBITS.get(type ?? "");
   if (debit) {
-    const presented = known.ledger.filter((entry) => entry.onPresentCard && entry.onThisInvoice);
+    const presented = facts.ledger.filter((entry) => entry.onPresentCard && entry.onThisInvoice);
     assert.ok(presented.length + 1 <= debit.presentationsMax);
     if (presented[0]) assert.ok(at <= +presented[0].at + debit.withinMs);
   }
@@ -159,15 +159,15 @@ function assertBreaksNoLimit(known: DecisionFacts, at: number) {
  * Returns the time of a retry after checking it against the window and all limits; null for another decision. Always checks that
  * the reasons are sentences.
  */
-function findKeptRetry(known: DecisionFacts, now: Date, decision: Decision): number | null {
+function findKeptRetry(facts: DecisionFacts, now: Date, decision: Decision): number | null {
   const { reasons } = decision;
   assert.ok(reasons.length >= 2 && reasons.length <= 5, JSON.stringify(decision));
   assert.ok(reasons.every((reason) => /^[A-Z].*\.$/.test(reason) && !/undefined|null|NaN/.test(reason)));
   if (decision.kind !== "retry") return null;
   const at = +decision.at;
-  assert.ok(known.budgetLeft > 0);
-  assert.ok(at >= +now && at >= +known.unpaidAt && at < +known.windowEndsAt);
-  assertBreaksNoLimit(known, at);
+  assert.ok(facts.budgetLeft > 0);
+  assert.ok(at >= +now && at >= +facts.unpaidAt && at < +facts.windowEndsAt);
+  assertBreaksNoLimit(facts, at);
   return at;
 }
 
@@ -179,10 +179,10 @@ test("a retry is within the window, keeps the gap and breaks no network's limit,
       const at = findKeptRetry(known, now, decision);
       if (at === null) return;
       retries++;
-      const asked = known.retries.filter(({ status }) => status !== "SCHEDULED" && status !== "CANCELED");
+      const requested = known.retries.filter(({ status }) => status !== "SCHEDULED" && status !== "CANCELED");
       const last = Math.max(
         ...known.ledger.filter((entry) => entry.onThisInvoice).map((entry) => +entry.at),
-        ...asked.map(({ idealRetryTime }) => +idealRetryTime),
+        ...requested.map(({ idealRetryTime }) => +idealRetryTime),
       );
       const isNewCard = known.cardChangedAt !== null && last < +known.cardChangedAt;
       if (!isNewCard) assert.ok(at - last >= MIN_GAP_MS);
@@ -193,10 +193,10 @@ test("a retry is within the window, keeps the gap and breaks no network's limit,
 });
 
 /** Returns the history that the learned engine also needs: this invoice's failures, and no other invoice. */
-function historyOf(known: DecisionFacts): CustomerHistory {
-  const { paymentMethodType, network, cardCountry } = known;
-  const failed = known.ledger.filter(({ onThisInvoice, approved }) => onThisInvoice && approved === false);
-  const charges = [{ at: known.unpaidAt, codes: null }, ...failed]
+function historyOf(facts: DecisionFacts): CustomerHistory {
+  const { paymentMethodType, network, cardCountry } = facts;
+  const failed = facts.ledger.filter(({ onThisInvoice, approved }) => onThisInvoice && approved === false);
+  const charges = [{ at: facts.unpaidAt, codes: null }, ...failed]
     .map(({ at, codes }) => ({ at, codes, approved: false }))
     .sort((a, b) => +a.at - +b.at);
   const unknown = { tenureDays: null, billingPeriod: null, billingPeriodUnit: null, funding: null, issuer: null };
@@ -204,17 +204,17 @@ function historyOf(known: DecisionFacts): CustomerHistory {
     traits: { ...unknown, merchant: "m", country: cardCountry ?? "EUR", paymentMethodType, network },
     instrument: { paymentMethodType, network, cardCountry },
     offsetAt: () => 0,
-    bills: [{ dollars: 11, paymentMethodType, charges }],
+    invoices: [{ dollars: 11, paymentMethodType, charges }],
   };
 }
 
 test("the learned engine also breaks no network's limit and keeps its plan, whatever happened before", () => {
-  const learned = newLearnedModel();
+  const model = newLearnedModel();
   let retries = 0;
   fc.assert(
     fc.property(cases, fc.double({ min: 0, max: 1, noNaN: true }), ({ known, now }, share) => {
       const decideBy = (at: Date) =>
-        decideLearned(buildDecisionContext(known, at, historyOf(known)), historyOf(known), learned).decision;
+        decideLearned(buildDecisionContext(known, at, historyOf(known)), historyOf(known), model).decision;
       const decision = decideBy(now);
       const at = findKeptRetry(known, now, decision);
       if (at === null) return;
@@ -229,28 +229,34 @@ test("the learned engine also breaks no network's limit and keeps its plan, what
 });
 
 test("no retry moves to a forbidden time through jitter, a sampled hour, or a missed plan", () => {
-  const learned = newLearnedModel();
+  const model = newLearnedModel();
   /**
    * Requests as many retries of other invoices as the limit allows in this many days, so that from `until` on one more exceeds
    * it.
    */
   const planOf = (caseId: string, network: string, until: number, days: number, late = 0) => {
     const [plain, history] = buildCase([buildInvoice("2026-04-02", [])], { caseId, network });
-    const asked = { amount: plain.amount, approved: null, onThisInvoice: false, onPresentCard: true, codes: null };
-    const asks = Array.from({ length: 20 }, () => ({ ...asked, at: new Date(until + days * DAY_MS) }));
-    const known = { ...plain, ledger: [...plain.ledger, ...asks] };
-    const now = late > 0 ? until + late : +known.unpaidAt + HOUR_MS;
-    return decideLearned(buildDecisionContext(known, new Date(now), history), history, learned);
+    const requestEntry = {
+      amount: plain.amount,
+      approved: null,
+      onThisInvoice: false,
+      onPresentCard: true,
+      codes: null,
+    };
+    const asks = Array.from({ length: 20 }, () => ({ ...requestEntry, at: new Date(until + days * DAY_MS) }));
+    const facts = { ...plain, ledger: [...plain.ledger, ...asks] };
+    const now = late > 0 ? until + late : +facts.unpaidAt + HOUR_MS;
+    return decideLearned(buildDecisionContext(facts, new Date(now), history), history, model);
   };
-  const far = Date.UTC(2026, 3, 20);
+  const farAt = Date.UTC(2026, 3, 20);
   for (let n = 0; n < 100; n++) {
     let until = Number.POSITIVE_INFINITY;
     // Repeats until the plan's own time is the last one allowed. Ends, because a tighter limit makes the time earlier.
-    for (let next = far; next < until; next = planOf(`case ${n}`, "visa", until, 30).chosen!.at + 1000) until = next;
+    for (let next = farAt; next < until; next = planOf(`case ${n}`, "visa", until, 30).chosen!.at + 1000) until = next;
     const { decision } = planOf(`case ${n}`, "visa", until, 30);
     assert.ok(decision.kind === "retry" && +decision.at < until, JSON.stringify(decision));
 
-    const planned = planOf(`case ${n}`, "mastercard", far, 400).chosen!.at + 1000;
+    const planned = planOf(`case ${n}`, "mastercard", farAt, 400).chosen!.at + 1000;
     const { decision: late } = planOf(`case ${n}`, "mastercard", planned, 1, HOUR_MS);
     assert.ok(late.kind === "retry" && +late.at > planned + DAY_MS, JSON.stringify(late));
   }
@@ -292,12 +298,12 @@ test("cases that failed together are not retried in the same second", () => {
   const nothingYet = { ledger: [], lastDecline: null, cardChangedAt: null, retries: [] };
   const windowEndsAt = new Date(START + 28 * DAY_MS);
   const plain: DecisionFacts = { ...known, ...nothingYet, budgetLeft: 8, paymentMethodType: "card", windowEndsAt };
-  const moments = new Set(
+  const times = new Set(
     Array.from({ length: 500 }, (_, index) => {
       const decision = decideStatic(buildDecisionContext({ ...plain, caseId: `case ${index}` }, new Date(START)));
       return decision.kind === "retry" ? +decision.at : 0;
     }),
   );
-  assert.ok(moments.size > 300);
-  assert.ok(Math.max(...moments) - Math.min(...moments) < 15 * 60_000);
+  assert.ok(times.size > 300);
+  assert.ok(Math.max(...times) - Math.min(...times) < 15 * 60_000);
 });

@@ -32,8 +32,8 @@ test("two retries spread over the window when a scheme allows two more presentat
 });
 
 test("a retry is requested without any transaction, in the time zone of the currency", () => {
-  const known = buildFailedFacts(null, { paymentMethodType: null, network: null, cardCountry: null, currency: "SEK" });
-  const decision = assertRetry(decideSoonAfterFailure(known));
+  const facts = buildFailedFacts(null, { paymentMethodType: null, network: null, cardCountry: null, currency: "SEK" });
+  const decision = assertRetry(decideSoonAfterFailure(facts));
   assert.equal(decision.suggestion, "RETRY");
   assert.match(decision.reasons.join(" "), /Europe\/Stockholm/);
   assert.match(decision.reasons[0]!, /unknown/);
@@ -67,14 +67,14 @@ test("a bank that is down is retried after twelve hours, and evenly when it is d
 
 test("a new card is retried about an hour later, at any hour, and at once when that was missed", () => {
   const changed = buildFailedFacts({ networkDeclineCode: "41" }, { cardChangedAt: hoursAfterFailure(30) });
-  const known = { ...changed, ledger: changed.ledger.map((entry) => ({ ...entry, onPresentCard: false })) };
-  const decision = assertRetry(decideStatic(buildDecisionContext(known, hoursAfterFailure(30))));
+  const facts = { ...changed, ledger: changed.ledger.map((entry) => ({ ...entry, onPresentCard: false })) };
+  const decision = assertRetry(decideStatic(buildDecisionContext(facts, hoursAfterFailure(30))));
   assert.ok(decision.at >= hoursAfterFailure(31) && decision.at < hoursAfterFailure(31.25));
   assert.deepEqual(
-    assertRetry(decideStatic(buildDecisionContext(known, hoursAfterFailure(60)))).at,
+    assertRetry(decideStatic(buildDecisionContext(facts, hoursAfterFailure(60)))).at,
     hoursAfterFailure(60),
   );
-  const tried = { ...known, retries: [{ idealRetryTime: decision.at, status: "EXPIRED" as const }] };
+  const tried = { ...facts, retries: [{ idealRetryTime: decision.at, status: "EXPIRED" as const }] };
   assert.ok(
     assertRetry(decideStatic(buildDecisionContext(tried, hoursAfterFailure(90)))).at > hoursAfterFailure(43),
     "the second try with it is an ordinary one",
@@ -82,21 +82,24 @@ test("a new card is retried about an hour later, at any hour, and at once when t
 });
 
 test("an advised wait is kept, even when the merchant executes at once", () => {
-  const known = buildFailedFacts({ networkAdviceCode: "30", networkDeclineCode: "51" }, { network: "mastercard" });
-  const decision = assertRetry(decideSoonAfterFailure(known));
-  assert.ok(+decision.at - known.leadMs >= +hoursAfterFailure(240));
+  const facts = buildFailedFacts({ networkAdviceCode: "30", networkDeclineCode: "51" }, { network: "mastercard" });
+  const decision = assertRetry(decideSoonAfterFailure(facts));
+  assert.ok(+decision.at - facts.leadMs >= +hoursAfterFailure(240));
   assert.match(decision.reasons.join(" "), /10 days.*Mastercard merchant advice codes/);
-  const short = { ...known, windowEndsAt: hoursAfterFailure(9 * 24) };
+  const short = { ...facts, windowEndsAt: hoursAfterFailure(9 * 24) };
   const wait = decideSoonAfterFailure(short);
   assert.equal(wait.kind, "wait");
   assert.match(wait.reasons.join(" "), /10 days.* So nothing more is tried before the recovery window ends\. /);
 });
 
 test("an advised wait is a reason for the retry that follows soon after it, and for no later one", () => {
-  const isNamed = (networkAdviceCode: string, over: object, hours = 0.1) => {
-    const known = buildFailedFacts({ networkAdviceCode, networkDeclineCode: "05" }, { network: "mastercard", ...over });
+  const isNamed = (networkAdviceCode: string, overrides: object, hours = 0.1) => {
+    const facts = buildFailedFacts(
+      { networkAdviceCode, networkDeclineCode: "05" },
+      { network: "mastercard", ...overrides },
+    );
     return /Mastercard advises|no retry comes sooner/.test(
-      assertRetry(decideStatic(buildDecisionContext(known, hoursAfterFailure(hours)))).reasons.join(" "),
+      assertRetry(decideStatic(buildDecisionContext(facts, hoursAfterFailure(hours)))).reasons.join(" "),
     );
   };
   assert.equal(isNamed("30", {}), true, "ten days, where tries are three days apart");
@@ -132,24 +135,24 @@ test("a card behind a wallet is retried as a card, and never after its network f
 });
 
 test("a time missed by little is made up at once, and one missed by much the next morning", () => {
-  const known = buildFailedFacts({ networkDeclineCode: "05" });
-  const planned = assertRetry(decideSoonAfterFailure(known)).at;
+  const facts = buildFailedFacts({ networkDeclineCode: "05" });
+  const planned = assertRetry(decideSoonAfterFailure(facts)).at;
   const late = new Date(+planned + 2 * HOUR);
-  assert.deepEqual(assertRetry(decideStatic(buildDecisionContext(known, late))).at, late);
-  const next = assertRetry(decideStatic(buildDecisionContext(known, new Date(+planned + 20 * HOUR)))).at;
+  assert.deepEqual(assertRetry(decideStatic(buildDecisionContext(facts, late))).at, late);
+  const next = assertRetry(decideStatic(buildDecisionContext(facts, new Date(+planned + 20 * HOUR)))).at;
   assert.equal(+next - +planned, 24 * HOUR);
 });
 
 test("a rule that excluded earlier times is a reason for the retry, unless an allowed time was missed since", () => {
-  const known = buildFailedFacts({ networkDeclineCode: "05" });
-  const [first] = known.ledger;
+  const facts = buildFailedFacts({ networkDeclineCode: "05" });
+  const [first] = facts.ledger;
   // Visa allows 20 in 30 days; one of them leaves the window five days after the failure.
   const others = Array.from({ length: 19 }, () => ({
     ...first!,
     at: hoursAfterFailure(-25 * 24),
     onThisInvoice: false,
   }));
-  const full = { ...known, ledger: [...others, first!] };
+  const full = { ...facts, ledger: [...others, first!] };
   const planned = assertRetry(decideSoonAfterFailure(full));
   assert.ok(planned.at > hoursAfterFailure(5 * 24));
   assert.match(planned.reasons.join(" "), /Visa allows at most/);
@@ -160,27 +163,27 @@ test("a rule that excluded earlier times is a reason for the retry, unless an al
 });
 
 test("a service that was down until shortly before the window's end still retries once", () => {
-  const known = buildFailedFacts({ networkDeclineCode: "05" });
-  const late = new Date(+known.windowEndsAt - HOUR / 2);
-  assert.deepEqual(assertRetry(decideStatic(buildDecisionContext(known, late))).at, late);
-  assert.equal(decideStatic(buildDecisionContext(known, known.windowEndsAt)).kind, "wait");
+  const facts = buildFailedFacts({ networkDeclineCode: "05" });
+  const late = new Date(+facts.windowEndsAt - HOUR / 2);
+  assert.deepEqual(assertRetry(decideStatic(buildDecisionContext(facts, late))).at, late);
+  assert.equal(decideStatic(buildDecisionContext(facts, facts.windowEndsAt)).kind, "wait");
 });
 
 test("a code that means a limit or a confirmation is retried twice, then the customer is asked", () => {
-  const said = { networkDeclineCode: "65", networkAdviceCode: null, gatewayCode: null, declineCategory: null };
-  const after = (tries: number) => {
-    const known = buildFailedFacts(said, { network: "mastercard" });
-    const [first] = known.ledger;
-    const ledger = Array.from({ length: tries }, (_, n) => ({ ...first!, at: hoursAfterFailure(72 * n) }));
+  const codes = { networkDeclineCode: "65", networkAdviceCode: null, gatewayCode: null, declineCategory: null };
+  const after = (attemptCount: number) => {
+    const facts = buildFailedFacts(codes, { network: "mastercard" });
+    const [first] = facts.ledger;
+    const ledger = Array.from({ length: attemptCount }, (_, n) => ({ ...first!, at: hoursAfterFailure(72 * n) }));
     return decideStatic(
       buildDecisionContext(
-        { ...known, ledger, lastDecline: { ...known.lastDecline!, at: ledger.at(-1)!.at } },
-        hoursAfterFailure(72 * tries),
+        { ...facts, ledger, lastDecline: { ...facts.lastDecline!, at: ledger.at(-1)!.at } },
+        hoursAfterFailure(72 * attemptCount),
       ),
     );
   };
   assert.deepEqual(
-    [1, 2, 3].map((tries) => after(tries).kind),
+    [1, 2, 3].map((attemptCount) => after(attemptCount).kind),
     ["retry", "retry", "card_change"],
   );
   assert.match(after(3).reasons[0]!, /may mean that the customer has to confirm/);
@@ -189,15 +192,20 @@ test("a code that means a limit or a confirmation is retried twice, then the cus
 test("only the first of several bank errors leads to a retry after twelve hours", () => {
   const down = buildFailedFacts({ networkDeclineCode: "91" });
   const [first] = down.ledger;
-  const entry = (hours: number, over: Partial<typeof first> = {}) => ({
+  const entry = (hours: number, overrides: Partial<typeof first> = {}) => ({
     ...first!,
     at: hoursAfterFailure(hours),
-    ...over,
+    ...overrides,
   });
   const money = { ...first!.codes!, networkDeclineCode: "51" };
-  const isSoon = (ledger: typeof down.ledger, lastAt: number, over: Partial<typeof down> = {}) => {
-    const known = { ...down, ledger, lastDecline: { ...down.lastDecline!, at: hoursAfterFailure(lastAt) }, ...over };
-    const { at, reasons } = assertRetry(decideStatic(buildDecisionContext(known, hoursAfterFailure(lastAt + 0.5))));
+  const isSoon = (ledger: typeof down.ledger, lastAt: number, overrides: Partial<typeof down> = {}) => {
+    const facts = {
+      ...down,
+      ledger,
+      lastDecline: { ...down.lastDecline!, at: hoursAfterFailure(lastAt) },
+      ...overrides,
+    };
+    const { at, reasons } = assertRetry(decideStatic(buildDecisionContext(facts, hoursAfterFailure(lastAt + 0.5))));
     const isTold = /Such faults usually end within hours/.test(reasons.join(" "));
     assert.equal(isTold, +at <= +hoursAfterFailure(lastAt + 12.5), reasons.join(" "));
     return isTold;
@@ -217,8 +225,8 @@ test("a new card is retried at once when its hour lies beyond the window", () =>
     { networkDeclineCode: "41" },
     { cardChangedAt: hoursAfterFailure(30), windowEndsAt: hoursAfterFailure(30.5) },
   );
-  const known = { ...changed, ledger: changed.ledger.map((entry) => ({ ...entry, onPresentCard: false })) };
-  const decision = assertRetry(decideStatic(buildDecisionContext(known, hoursAfterFailure(30.2))));
+  const facts = { ...changed, ledger: changed.ledger.map((entry) => ({ ...entry, onPresentCard: false })) };
+  const decision = assertRetry(decideStatic(buildDecisionContext(facts, hoursAfterFailure(30.2))));
   assert.deepEqual(decision.at, hoursAfterFailure(30.2));
   assert.match(decision.reasons.join(" "), /new card or payment method/);
 });

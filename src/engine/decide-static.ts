@@ -47,43 +47,43 @@ export function decideStatic(context: DecisionContext): Decision {
 function chooseNextRetry(context: DecisionContext): Decision {
   const { facts, now, guard, decline, isNewCard, locale } = context;
   const windowEnd = facts.windowEndsAt.getTime();
-  let refused: Ruling | null = null;
+  let forbiddingRule: Ruling | null = null;
   // The rule that held the retry back. A missed time clears it: then the retry comes now because it was missed.
-  let held: Ruling | null = null;
+  let heldBackBy: Ruling | null = null;
   let missed = false;
-  const retryAt = (moment: CandidateTime, at: number): Decision | null => {
+  const retryAt = (candidate: CandidateTime, at: number): Decision | null => {
     if (at >= windowEnd) return null;
     const ruling = findForbiddingRule(guard, at);
-    refused ??= ruling;
+    forbiddingRule ??= ruling;
     if (ruling) return null;
     const wait = missed ? null : findWaitBefore(context, at, lastAttemptTime(facts) + MIN_GAP_MS);
-    const said = joinSentences([
+    const declineText = joinSentences([
       isNewCard ? NEW_CARD_RETRY_REASON : describeDecline(decline, false),
       describeRenewal(facts, decline),
     ]);
-    const why = [said, explainTime(moment, at, locale)];
-    return buildRetryDecision(context, at, why, held ?? wait, (windowEnd - at) / MIN_GAP_MS);
+    const reasons = [declineText, explainTime(candidate, at, locale)];
+    return buildRetryDecision(context, at, reasons, heldBackBy ?? wait, (windowEnd - at) / MIN_GAP_MS);
   };
-  for (const moment of candidateTimes(context)) {
+  for (const candidate of candidateTimes(context)) {
     // A forbidden time stays forbidden when late. Otherwise the plan would move as time passes.
-    const ruling = findForbiddingRule(guard, moment.at);
-    refused ??= ruling;
-    held ??= ruling;
+    const ruling = findForbiddingRule(guard, candidate.at);
+    forbiddingRule ??= ruling;
+    heldBackBy ??= ruling;
     if (ruling) continue;
-    if (moment.at < now) [missed, held] = [true, null];
+    if (candidate.at < now) [missed, heldBackBy] = [true, null];
     // A new card is tried however late: the hour hardly matters.
-    const isLate = moment.why !== "new_card" && moment.at < now - MAX_LATENESS_MS;
-    const decision = isLate ? null : retryAt(moment, Math.max(moment.at, now));
+    const isLate = candidate.why !== "new_card" && candidate.at < now - MAX_LATENESS_MS;
+    const decision = isLate ? null : retryAt(candidate, Math.max(candidate.at, now));
     if (decision) return decision;
   }
   const atOnce = missed ? retryAt({ at: now, why: "last_chance" }, now) : null;
   if (atOnce) return atOnce;
-  const why = refused as Ruling | null;
+  const finalRuling = forbiddingRule as Ruling | null;
   return {
     kind: "wait",
     reasons: [
       describeDecline(decline, isNewCard),
-      why ? why.sentence : "No suitable moment is left.",
+      finalRuling ? finalRuling.sentence : "No suitable moment is left.",
       `So nothing more is tried before the recovery window ends. ${describeBudget(facts)}`,
     ],
   };
@@ -113,8 +113,8 @@ function newCardTime(facts: DecisionFacts, windowEnd: number): CandidateTime {
 
 /** Whether the latest attempt met a bank fault and the one before did not. */
 function isFirstOutage(facts: DecisionFacts): boolean {
-  const tries = facts.ledger.filter((entry) => entry.onThisInvoice && entry.approved !== true);
-  const [before, latest] = [tries.at(-2), tries.at(-1)];
+  const attempts = facts.ledger.filter((entry) => entry.onThisInvoice && entry.approved !== true);
+  const [before, latest] = [attempts.at(-2), attempts.at(-1)];
   if (latest && +latest.at > +facts.lastDecline!.at) return false;
   if (lastAttemptTime(facts) - +facts.lastDecline!.at > DAY_MS) return false;
   return !before?.codes || interpretDecline(before.codes, facts).group !== "ISSUER_DOWN";

@@ -10,12 +10,12 @@ import type { LearnedModel } from "./learned/learned-model.ts";
  */
 export function decide(
   context: DecisionContext,
-  learned: LearnedModel | null,
+  model: LearnedModel | null,
 ): PolicyDecision & { engine: Engine; error: unknown } {
   let error: unknown = null;
-  if (context.history && learned) {
+  if (context.history && model) {
     try {
-      return { ...decideLearned(context, context.history, learned), engine: "learned", error };
+      return { ...decideLearned(context, context.history, model), engine: "learned", error };
     } catch (thrown) {
       error = thrown;
     }

@@ -10,14 +10,14 @@ import type { LedgerEntry } from "./rules/attempt-ledger.ts";
 
 const NOTHING = { networkDeclineCode: null, networkAdviceCode: null, gatewayCode: null, declineCategory: null };
 const MASTERCARD = buildFailedFacts({ networkDeclineCode: "51" }, { network: "mastercard" });
-const buildEntry = (hours: number, over: Partial<LedgerEntry>): LedgerEntry => ({
+const buildEntry = (hours: number, overrides: Partial<LedgerEntry>): LedgerEntry => ({
   at: hoursAfterFailure(hours),
   amount: 2900,
   approved: false,
   onThisInvoice: false,
   onPresentCard: true,
   codes: NOTHING,
-  ...over,
+  ...overrides,
 });
 const buildFactsWith = (...entries: LedgerEntry[]): DecisionFacts => ({
   ...MASTERCARD,
@@ -47,21 +47,21 @@ test("each rule that delays a retry is listed apart from the other reasons", () 
     ledger: [buildEntry(0, { onThisInvoice: true, codes: last })],
     lastDecline: last,
   };
-  const barred = { ...NOTHING, networkAdviceCode: "03" };
-  const lifted = buildFactsWith(
-    buildEntry(-DAY_MS / HOUR_MS, { codes: barred }),
+  const blockedCodes = { ...NOTHING, networkAdviceCode: "03" };
+  const liftedFacts = buildFactsWith(
+    buildEntry(-DAY_MS / HOUR_MS, { codes: blockedCodes }),
     buildEntry(-1, { approved: true, clears: true }),
   );
-  for (const [known, hours, words] of [
+  for (const [facts, hours, words] of [
     [advised, 0.1, /^With a decline .*, so no retry comes sooner/],
-    [{ ...lifted, windowEndsAt: hoursAfterFailure(40 * 24) }, 29 * 24 - 1, /within 30 days of that decline\.$/],
+    [{ ...liftedFacts, windowEndsAt: hoursAfterFailure(40 * 24) }, 29 * 24 - 1, /within 30 days of that decline\.$/],
     [
       buildFactsWith(buildEntry(24 * 14, { codes: null, approved: null, mayBeAnswered: true })),
       24 * 14,
       /so it is awaited first/,
     ],
   ] as const) {
-    const { waits, reasons } = buildAccountOf(known, hours);
+    const { waits, reasons } = buildAccountOf(facts, hours);
     assert.deepEqual(
       waits,
       reasons.filter((reason) => words.test(reason)),
@@ -84,8 +84,8 @@ test("a debit that may not be presented again has no retries left, and an invoic
 });
 
 test("the payment method has its usual name", () => {
-  const payer = (over: Partial<DecisionFacts>) =>
-    buildAccountOf({ ...MASTERCARD, ...over }).known.find((each) => / is due/.test(each))!;
+  const payer = (overrides: Partial<DecisionFacts>) =>
+    buildAccountOf({ ...MASTERCARD, ...overrides }).known.find((each) => / is due/.test(each))!;
   assert.match(payer({ network: "amex" }), / to be paid by card \(American Express, /);
   assert.match(payer({ paymentMethodType: "us_bank_account", network: null }), / to be paid by ACH debit \(/);
   const { reasons } = buildAccountOf({ ...MASTERCARD, paymentMethodType: "paypal", network: null });
@@ -136,18 +136,19 @@ test("a debit's rule excludes the rest of the window only after a code that ends
 });
 
 test("the account lists the invoice's latest four failed attempts, then the latest four with unknown outcomes, each in its own words", () => {
-  const mine = (hours: number, over: Partial<LedgerEntry> = {}) => buildEntry(hours, { onThisInvoice: true, ...over });
-  const tries = buildFactsWith(
+  const mine = (hours: number, overrides: Partial<LedgerEntry> = {}) =>
+    buildEntry(hours, { onThisInvoice: true, ...overrides });
+  const attempts = buildFactsWith(
     buildEntry(3, {}),
     mine(4, { approved: true }),
     ...[1, 2, 5].map((hours) => mine(hours)),
     ...[6, 7, 8, 9].map((hours) => mine(hours, { approved: null })),
     mine(10, { approved: null, codes: null }),
   );
-  const { known, tally } = buildAccountOf(tries, 11);
-  const told = known.filter((fact) => /^(A first|An) attempt |^A retry was/.test(fact));
+  const { known, tally } = buildAccountOf(attempts, 11);
+  const attemptFacts = known.filter((fact) => /^(A first|An) attempt |^A retry was/.test(fact));
   const clock = (hours: number) => `Mon 6 April, ${12 + hours}:00 (Europe/Berlin)`;
-  assert.deepEqual(told, [
+  assert.deepEqual(attemptFacts, [
     ...[0, 1, 2, 5].map((hours) => `An attempt failed on ${clock(hours)}.`),
     ...[7, 8, 9].map((hours) => `An attempt was made on ${clock(hours)}, and its outcome is not known.`),
     `A retry was requested on ${clock(10)}, and its outcome is not known.`,
@@ -157,8 +158,10 @@ test("the account lists the invoice's latest four failed attempts, then the late
 
 test("an unreported first attempt is described as presumed", () => {
   const presumed = { ...buildFailedFacts(null), ledger: [buildEntry(0, { onThisInvoice: true, codes: null })] };
-  const told = buildAccountOf(presumed).known.filter((fact) => /attempt/.test(fact) && /to have failed/.test(fact));
-  assert.deepEqual(told, [
+  const attemptFacts = buildAccountOf(presumed).known.filter(
+    (fact) => /attempt/.test(fact) && /to have failed/.test(fact),
+  );
+  assert.deepEqual(attemptFacts, [
     "A first attempt is assumed to have failed when the invoice became unpaid, on Mon 6 April, 12:00 (Europe/Berlin).",
   ]);
 });

@@ -46,19 +46,19 @@ export function buildAccount(
     changed: before ? findNewFacts(selectLastingFacts(before), selectLastingFacts({ known, about })) : [],
     ruledOut: findRuledOutTimes(context),
     ...(outlook() ?? { days: [], hours: [], even: null }),
-    drawn: chosen?.drawn ?? false,
-    hourDrawn: chosen?.hourDrawn ?? false,
-    spread: chosen?.spread ?? false,
+    drawn: chosen?.isSampled ?? false,
+    hourDrawn: chosen?.isHourSampled ?? false,
+    spread: chosen?.isEvenlySpaced ?? false,
     fallback,
   };
 }
 
 const positionsOf = (sentences: readonly string[], those: readonly string[]) =>
-  sentences.flatMap((sentence, place) => (those.includes(sentence) ? place : []));
+  sentences.flatMap((sentence, index) => (those.includes(sentence) ? index : []));
 
 /** Leaves out counts, which change as time passes. */
 const selectLastingFacts = ({ known, about: { limit, tally } }: Pick<DecisionAccount, "known" | "about">) =>
-  known.filter((_, place) => !limit.includes(place) && !tally.includes(place));
+  known.filter((_, index) => !limit.includes(index) && !tally.includes(index));
 
 /** Returns the new facts, or else those that no longer hold: a new fact mostly replaces an old one. */
 function findNewFacts(before: readonly string[], facts: readonly string[]): string[] {
@@ -92,47 +92,50 @@ const formatTime = ({ locale }: DecisionContext, at: Date) => formatZonedTime(lo
 
 /** Failed ones first, then those without a known result. */
 function describeFailedAttempts(context: DecisionContext) {
-  const tries = context.facts.ledger.filter(({ onThisInvoice }) => onThisInvoice);
-  const failed = tries.filter(({ approved }) => approved === false);
-  const open = tries.filter(({ approved }) => approved === null).slice(-MAX_LISTED_ATTEMPTS);
-  const named = failed.slice(-MAX_LISTED_ATTEMPTS);
-  const more = failed.length - named.length;
-  const tally = more > 0 ? [`${formatCount(more, "attempt", "attempts")} failed before the following ones.`] : [];
+  const attempts = context.facts.ledger.filter(({ onThisInvoice }) => onThisInvoice);
+  const failed = attempts.filter(({ approved }) => approved === false);
+  const open = attempts.filter(({ approved }) => approved === null).slice(-MAX_LISTED_ATTEMPTS);
+  const listedAttempts = failed.slice(-MAX_LISTED_ATTEMPTS);
+  const unlistedCount = failed.length - listedAttempts.length;
+  const tally =
+    unlistedCount > 0 ? [`${formatCount(unlistedCount, "attempt", "attempts")} failed before the following ones.`] : [];
   // Without codes it was never pushed: it is the first attempt, which must have been made.
-  const tried = named.map(({ at, codes }) =>
+  const sentences = listedAttempts.map(({ at, codes }) =>
     codes === null
       ? `A first attempt is assumed to have failed when the invoice became unpaid, on ${formatTime(context, at)}.`
       : `An attempt failed on ${formatTime(context, at)}.`,
   );
   for (const { at, codes } of open) {
-    const done = codes === null ? "A retry was requested" : "An attempt was made";
-    tried.push(`${done} on ${formatTime(context, at)}, and its outcome is not known.`);
+    const description = codes === null ? "A retry was requested" : "An attempt was made";
+    sentences.push(`${description} on ${formatTime(context, at)}, and its outcome is not known.`);
   }
-  return { tally, tried, knowsFailure: named.some(({ codes }) => codes !== null) };
+  return { tally, tried: sentences, knowsFailure: listedAttempts.some(({ codes }) => codes !== null) };
 }
 
 /** @param reasons  the decision's; their sentences about retries left are not repeated */
 function describeLimits(context: DecisionContext, reasons: readonly string[]): string[] {
   const { facts, now, guard } = context;
-  const { limits, triesLeft } = guard;
-  const within = ({ times, windowMs }: (typeof limits)[number]) => times.filter((time) => time >= now - windowMs);
-  const counting = new Set(limits.filter(({ counts }) => counts !== "invoice").flatMap(within));
-  const others = facts.ledger.filter(
+  const { limits, attemptsLeft } = guard;
+  const timesWithin = ({ times, windowMs }: (typeof limits)[number]) => times.filter((time) => time >= now - windowMs);
+  const counting = new Set(limits.filter(({ counts }) => counts !== "invoice").flatMap(timesWithin));
+  const otherCount = facts.ledger.filter(
     ({ at, onPresentCard, onThisInvoice, approved, isUnsent }) =>
       onPresentCard && !onThisInvoice && !isUnsent && approved !== true && counting.has(at.getTime()),
   ).length;
   // An invoice's first attempt counts, and a rule may give its limit without it.
-  const words = limits.map(
+  const sentences = limits.map(
     (limit) =>
-      `${limit.sentence} Counted so far${limit.counts === "invoice" ? ", including the first" : ""}: ${within(limit).length}.`,
+      `${limit.sentence} Counted so far${limit.counts === "invoice" ? ", including the first" : ""}: ${timesWithin(limit).length}.`,
   );
-  if (others > 0)
-    words.unshift(
-      `${formatCount(others, "attempt for another invoice counts", "attempts for other invoices count")} for this card, declined or unanswered.`,
+  if (otherCount > 0)
+    sentences.unshift(
+      `${formatCount(otherCount, "attempt for another invoice counts", "attempts for other invoices count")} for this card, declined or unanswered.`,
     );
-  if (triesLeft && !reasons.some((reason) => reason.includes(triesLeft.sentence)))
-    words.push(`${triesLeft.sentence} Retries left by this rule: ${describeAttemptsLeft(context, triesLeft.count)}.`);
-  return words;
+  if (attemptsLeft && !reasons.some((reason) => reason.includes(attemptsLeft.sentence)))
+    sentences.push(
+      `${attemptsLeft.sentence} Retries left by this rule: ${describeAttemptsLeft(context, attemptsLeft.count)}.`,
+    );
+  return sentences;
 }
 
 /** After some return codes, a debit scheme leaves none. */
@@ -141,20 +144,20 @@ const describeAttemptsLeft = (context: DecisionContext, count: number) =>
 
 function describeCard(context: DecisionContext): string[] {
   const { cardChangedAt, cardChange, issuerDownAt } = context.facts;
-  const words: string[] = [];
-  if (cardChangedAt) words.push(`The card or payment method was changed on ${formatTime(context, cardChangedAt)}.`);
-  if (cardChange === "awaited") words.push(describeAwaitedCard(context));
+  const sentences: string[] = [];
+  if (cardChangedAt) sentences.push(`The card or payment method was changed on ${formatTime(context, cardChangedAt)}.`);
+  if (cardChange === "awaited") sentences.push(describeAwaitedCard(context));
   if (cardChange === "expired")
-    words.push(
+    sentences.push(
       canConfirm(context)
         ? `The customer was asked ${CONFIRM_PHRASE}, without an answer within seven days.`
         : "The customer was asked for another card or payment method, and none came within seven days.",
     );
   if (issuerDownAt)
-    words.push(
+    sentences.push(
       `The bank appears to be down: payments of several customers could not reach it, most recently on ${formatTime(context, issuerDownAt)}.`,
     );
-  return words;
+  return sentences;
 }
 
 export const describeLocalTime = ({ name }: Zone) => `Time zone: ${name}.`;
@@ -164,11 +167,14 @@ function describePayment({ facts, history, locale }: DecisionContext): string {
   const type =
     paymentMethodType === null ? "an unknown payment method" : paymentMethodName(toDisplayText(paymentMethodType));
   const { funding, issuer } = history?.traits ?? { funding: null, issuer: null };
-  const shown = (...texts: (string | null)[]) => texts.flatMap((each) => (each ? toDisplayText(each) : [])).join(" ");
+  const joinTexts = (...texts: (string | null)[]) =>
+    texts.flatMap((text) => (text ? toDisplayText(text) : [])).join(" ");
   const brand = network && cardBrandName(network);
-  const card = [shown(brand, funding), shown(cardCountry), issuer ? `issued by ${toDisplayText(issuer)}` : ""].filter(
-    (each) => each !== "",
-  );
+  const card = [
+    joinTexts(brand, funding),
+    joinTexts(cardCountry),
+    issuer ? `issued by ${toDisplayText(issuer)}` : "",
+  ].filter((text) => text !== "");
   const amount = formatMoneyText(facts.amount, facts.currency);
   return `${amount} is due, to be paid by ${type}${card.length === 0 ? "" : ` (${card.join(", ")})`}. ${describeLocalTime(locale.zone)}`;
 }
@@ -176,40 +182,40 @@ function describePayment({ facts, history, locale }: DecisionContext): string {
 function describeSubscription({ traits: { tenureDays, billingPeriod, billingPeriodUnit } }: CustomerHistory): string {
   if (tenureDays === null) return "The invoice belongs to no known subscription.";
   const days = Math.floor(tenureDays);
-  const began = `began ${days < 1 ? "less than a day" : formatCount(days, "day", "days")} before the invoice failed`;
+  const beganText = `began ${days < 1 ? "less than a day" : formatCount(days, "day", "days")} before the invoice failed`;
   if (billingPeriod === null || billingPeriodUnit === null)
-    return `The billing period of the subscription is unknown; it ${began}.`;
+    return `The billing period of the subscription is unknown; it ${beganText}.`;
   const unit = billingPeriodUnit.toLowerCase();
-  return `The subscription is billed every ${billingPeriod === 1 ? unit : `${billingPeriod} ${unit}s`}, and ${began}.`;
+  return `The subscription is billed every ${billingPeriod === 1 ? unit : `${billingPeriod} ${unit}s`}, and ${beganText}.`;
 }
 
 /** Only the latest invoices are loaded. */
-function describePastInvoices({ bills }: CustomerHistory, zone: Zone): string {
-  const began = bills.at(-1)!.charges[0]!.at;
-  const earlier = bills.slice(0, -1).filter(({ charges }) => charges[0]!.at < began);
+function describePastInvoices({ invoices }: CustomerHistory, zone: Zone): string {
+  const beganAt = invoices.at(-1)!.charges[0]!.at;
+  const earlier = invoices.slice(0, -1).filter(({ charges }) => charges[0]!.at < beganAt);
   if (earlier.length === 0) return "No earlier invoice of this customer is known.";
   const failed = earlier.filter(({ charges }) => charges[0]!.approved === false);
-  const said =
+  const summary =
     earlier.length === 1
       ? `The invoice before this one was ${failed.length === 0 ? "not " : ""}declined at first.`
       : `Of the latest ${earlier.length} invoices before this one ${failed.length === 0 ? "none was" : formatCount(failed.length, "was", "were")} declined at first.`;
   const paid = failed.flatMap(({ charges }) => charges.findLast(({ approved }) => approved)?.at ?? []);
   const days = [...new Set(paid.sort((a, b) => +a - +b).map((at) => formatDay(localDay(zone, +at))))];
-  if (days.length === 0) return said;
-  const which =
+  if (days.length === 0) return summary;
+  const intro =
     days.length > MAX_LISTED_ATTEMPTS
       ? "The latest days on which declined invoices were paid are"
       : "Declined invoices were paid on";
-  return `${said} ${which} ${days.slice(-MAX_LISTED_ATTEMPTS).join(", ")}.`;
+  return `${summary} ${intro} ${days.slice(-MAX_LISTED_ATTEMPTS).join(", ")}.`;
 }
 
 /** Charges since the case began. */
-function describeOtherInvoices({ bills }: CustomerHistory, zone: Zone): string[] {
-  const since = bills.at(-1)!.charges[0]!.at;
-  return bills
+function describeOtherInvoices({ invoices }: CustomerHistory, zone: Zone): string[] {
+  const since = invoices.at(-1)!.charges[0]!.at;
+  return invoices
     .slice(0, -1)
     .flatMap(({ charges }) => charges.filter(({ at }) => at > since))
-    .sort((one, other) => +one.at - +other.at)
+    .sort((a, b) => +a.at - +b.at)
     .slice(-MAX_LISTED_ATTEMPTS)
     .map(
       ({ at, approved }) =>
@@ -217,7 +223,8 @@ function describeOtherInvoices({ bills }: CustomerHistory, zone: Zone): string[]
     );
 }
 
-const formatCount = (number: number, one: string, more: string) => `${number} ${number === 1 ? one : more}`;
+const formatCount = (number: number, singular: string, plural: string) =>
+  `${number} ${number === 1 ? singular : plural}`;
 
 /** From the decision to the window's end. */
 function findRuledOutTimes(context: DecisionContext): ExcludedPeriod[] {
@@ -230,9 +237,9 @@ function findRuledOutTimes(context: DecisionContext): ExcludedPeriod[] {
   for (let from = now; from < end; ) {
     const ruling = rulingAt(from);
     const isSame = (at: number) => rulingAt(at)?.sentence === ruling?.sentence;
-    let same = from;
-    while (same + RULE_CHECK_STEP_MS < end && isSame(same + RULE_CHECK_STEP_MS)) same += RULE_CHECK_STEP_MS;
-    const to = findFirstChange(same, Math.min(same + RULE_CHECK_STEP_MS, end), isSame);
+    let lastSame = from;
+    while (lastSame + RULE_CHECK_STEP_MS < end && isSame(lastSame + RULE_CHECK_STEP_MS)) lastSame += RULE_CHECK_STEP_MS;
+    const to = findFirstChange(lastSame, Math.min(lastSame + RULE_CHECK_STEP_MS, end), isSame);
     if (ruling)
       found.push({
         rule: ruling.sentence,

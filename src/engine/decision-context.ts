@@ -75,7 +75,7 @@ export function buildDecisionContext(
 
 /** A retry within a day after a wait counts as its result: most days have only two possible hours. */
 const SOON_AFTER_MS = DAY_MS;
-export const isSoonAfter = (at: number, over: number) => at >= over && at < over + SOON_AFTER_MS;
+export const isSoonAfter = (at: number, upAt: number) => at >= upAt && at < upAt + SOON_AFTER_MS;
 
 /**
  * Returns the wait that determined a retry's time; null: none.
@@ -87,8 +87,8 @@ export function findWaitBefore(
   at: number,
   from: number,
 ): Ruling | null {
-  const over = notBefore ? notBefore.at + facts.leadMs : 0;
-  return over > from && isSoonAfter(at, over) ? notBefore : null;
+  const upAt = notBefore ? notBefore.at + facts.leadMs : 0;
+  return upAt > from && isSoonAfter(at, upAt) ? notBefore : null;
 }
 
 /** Returns the retries left, and the rule that leaves fewer than the budget; null: the budget limits them. */

@@ -6,7 +6,7 @@ const at = (time: string) => new Date(`2026-03-02T${time}:00Z`);
 const buildAttempt = (customer: string, time: string, isDown = true, way: string | null = null): OutageEvidence => ({
   customer,
   at: at(time),
-  way,
+  route: way,
   isDown,
 });
 const buildAnswers = (time: string, ...customers: string[]) =>

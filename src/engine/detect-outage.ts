@@ -23,7 +23,7 @@ export interface OutageEvidence {
   customer: string;
   at: Date;
   /** From `routeOf`; null if unknown. */
-  way: string | null;
+  route: string | null;
   /** Whether the bank was unreachable. */
   isDown: boolean;
 }
@@ -37,8 +37,8 @@ interface RouteFields {
 
 /** Combines gateway, payment method and card; null if all are unknown. */
 export function routeOf({ paymentGatewayName, paymentMethodType, cardBrand, cardCountry }: RouteFields): string | null {
-  const known = [paymentGatewayName, paymentMethodType, cardBrand, cardCountry];
-  return known.every((each) => each === undefined) ? null : known.map((each) => each ?? "").join("|");
+  const names = [paymentGatewayName, paymentMethodType, cardBrand, cardCountry];
+  return names.every((name) => name === undefined) ? null : names.map((name) => name ?? "").join("|");
 }
 
 /** Returns a place's last unreachable time if it is down now; null: no known outage. `latest` may be in any order. */
@@ -49,9 +49,9 @@ export function findDownTime(latest: readonly OutageEvidence[], now: Date): Date
 }
 
 /** For attempts that name no bank: as `findDownTime`, for the route or for all routes. */
-export function findRouteDownTime(latest: readonly OutageEvidence[], way: string | null, now: Date): Date | null {
-  const onWay = way === null ? [] : latest.filter((each) => each.way === way);
-  return findDownTime(onWay, now) ?? findDownTime(latest, now);
+export function findRouteDownTime(latest: readonly OutageEvidence[], route: string | null, now: Date): Date | null {
+  const onRoute = route === null ? [] : latest.filter((attempt) => attempt.route === route);
+  return findDownTime(onRoute, now) ?? findDownTime(latest, now);
 }
 
 export const outageWaitEnd = (down: Date): number => down.getTime() + OUTAGE_WAIT_MS;
@@ -61,22 +61,22 @@ export const outageWaitEnd = (down: Date): number => down.getTime() + OUTAGE_WAI
  * hides no other one.
  */
 function downChance(attempts: readonly OutageEvidence[], now: Date): number {
-  const ofCustomers = new Map(attempts.toSorted(byTime).map((each) => [each.customer, each]));
+  const ofCustomers = new Map(attempts.toSorted(byTime).map((attempt) => [attempt.customer, attempt]));
   const latest = [...ofCustomers.values()].sort(byTime).slice(-MAX_ATTEMPTS_AT_PLACE);
-  let chance = USUAL_DOWN_RATE;
+  let downProbability = USUAL_DOWN_RATE;
   let from = Number.NEGATIVE_INFINITY;
-  const goTo = (to: number) => {
-    chance = USUAL_DOWN_RATE + (chance - USUAL_DOWN_RATE) * Math.exp((from - to) / MEAN_OUTAGE_MS);
-    from = to;
+  const advanceTo = (until: number) => {
+    downProbability = USUAL_DOWN_RATE + (downProbability - USUAL_DOWN_RATE) * Math.exp((from - until) / MEAN_OUTAGE_MS);
+    from = until;
   };
   for (const { at, isDown } of latest) {
-    goTo(at.getTime());
-    const down = chance * (isDown ? UNREACHABLE_RATE_WHEN_DOWN : 1 - UNREACHABLE_RATE_WHEN_DOWN);
-    const well = (1 - chance) * (isDown ? UNREACHABLE_RATE_WHEN_UP : 1 - UNREACHABLE_RATE_WHEN_UP);
-    chance = down / (down + well);
+    advanceTo(at.getTime());
+    const down = downProbability * (isDown ? UNREACHABLE_RATE_WHEN_DOWN : 1 - UNREACHABLE_RATE_WHEN_DOWN);
+    const well = (1 - downProbability) * (isDown ? UNREACHABLE_RATE_WHEN_UP : 1 - UNREACHABLE_RATE_WHEN_UP);
+    downProbability = down / (down + well);
   }
-  goTo(now.getTime());
-  return chance;
+  advanceTo(now.getTime());
+  return downProbability;
 }
 
 const byTime = (a: OutageEvidence, b: OutageEvidence) => a.at.getTime() - b.at.getTime();

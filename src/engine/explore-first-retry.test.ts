@@ -15,7 +15,7 @@ const CASE_COUNT = 2000;
 
 /** Chooses the first retries of many cases whose plan begins late, because nothing is expected to work in the first days. */
 function chooseFirstRetries(
-  learned: LearnedModel,
+  model: LearnedModel,
   rest: Parameters<typeof buildRetryContext>[0] = {},
   caseCount = CASE_COUNT,
 ) {
@@ -26,7 +26,7 @@ function chooseFirstRetries(
   late.shares[late.shares.length - 1 - late.holdsEnd.length + hold] = 1;
   return Array.from(
     { length: caseCount },
-    (_, n) => chooseRetry(learned, late, buildRetryContext({ key: `case ${n}`, ...rest }))!,
+    (_, n) => chooseRetry(model, late, buildRetryContext({ key: `case ${n}`, ...rest }))!,
   );
 }
 let untaught: ReturnType<typeof chooseFirstRetries> | undefined;
@@ -34,42 +34,42 @@ const untaughtRetries = () => {
   untaught ??= chooseFirstRetries(newLearnedModel());
   return untaught;
 };
-const earlyOf = (tries: ReturnType<typeof chooseFirstRetries>) => tries.filter(({ at }) => at < START + 6 * DAY);
+const earlyOf = (retries: ReturnType<typeof chooseFirstRetries>) => retries.filter(({ at }) => at < START + 6 * DAY);
 
 test("a tenth of late first retries is moved earlier when none were early, and fewer the more there were", () => {
-  const learned = newLearnedModel();
-  const [plain] = chooseFirstRetries({ ...learned, firsts: newFirstRetryCounts().fill(1e9) }, {}, 1);
-  assert.ok(plain!.at > START + 8 * DAY && !plain!.drawn);
+  const model = newLearnedModel();
+  const [plain] = chooseFirstRetries({ ...model, firsts: newFirstRetryCounts().fill(1e9) }, {}, 1);
+  assert.ok(plain!.at > START + 8 * DAY && !plain!.isSampled);
 
   const none = earlyOf(untaughtRetries());
   assert.ok(Math.abs(none.length / CASE_COUNT - EARLY_MAX_RATE - 0.015) < 0.02, `${none.length}`);
   assert.ok(none.some(({ at }) => at < START + 6 * HOUR) && none.some(({ at }) => at > START + 4 * DAY));
   assert.ok(
-    none.every(({ drawn, next }) => drawn && next.length > 0),
+    none.every(({ isSampled, nextTimes }) => isSampled && nextTimes.length > 0),
     "the plan's other tries follow",
   );
 
   const counts = newFirstRetryCounts().fill(1e9);
-  const row = firstRetryCounts({ ...learned, firsts: counts }, { reason: "GENERIC" });
+  const row = firstRetryCounts({ ...model, firsts: counts }, { reason: "GENERIC" });
   row[3] = 3 * EARLY_QUARTER_RATE_COUNT;
-  const fewer = earlyOf(chooseFirstRetries({ ...learned, firsts: counts }));
+  const fewer = earlyOf(chooseFirstRetries({ ...model, firsts: counts }));
   const there = fewer.filter(({ at }) => at >= START + 1.5 * DAY && at < START + 2.5 * DAY);
   assert.ok(Math.abs(there.length / CASE_COUNT - 1 / 16) < 0.015, `${there.length}`);
   assert.ok(fewer.length - there.length < 0.03 * CASE_COUNT, "but for the few that are drawn among good moments");
 });
 
 test("no time counts as sampled when the plan's own time is the only good one, or is itself drawn", () => {
-  const tries = chooseFirstRetries(newLearnedModel(), { windowEndsAt: START + 4 * HOUR }, 1000);
-  assert.equal(new Set(tries.map(({ at }) => at)).size, 1);
-  assert.ok(tries.every(({ drawn, propensity }) => !drawn && propensity > 1 - 1e-9));
-  for (const { at, drawn, weighed } of untaughtRetries())
-    if (drawn) assert.notEqual(at, weighed.forecast.slots[weighed.plan.slots[0]!]);
+  const retries = chooseFirstRetries(newLearnedModel(), { windowEndsAt: START + 4 * HOUR }, 1000);
+  assert.equal(new Set(retries.map(({ at }) => at)).size, 1);
+  assert.ok(retries.every(({ isSampled, propensity }) => !isSampled && propensity > 1 - 1e-9));
+  for (const { at, isSampled, weighedPlan } of untaughtRetries())
+    if (isSampled) assert.notEqual(at, weighedPlan.forecast.slots[weighedPlan.plan.slots[0]!]);
 });
 
 test("the recorded propensity is the frequency with which an earlier time is chosen", () => {
-  const learned = { ...newLearnedModel(), firsts: newFirstRetryCounts().fill(2 * EARLY_QUARTER_RATE_COUNT) };
+  const model = { ...newLearnedModel(), firsts: newFirstRetryCounts().fill(2 * EARLY_QUARTER_RATE_COUNT) };
   const byMoment = new Map<number, number[]>();
-  for (const { at, propensity } of earlyOf(chooseFirstRetries(learned)))
+  for (const { at, propensity } of earlyOf(chooseFirstRetries(model)))
     byMoment.set(at, [...(byMoment.get(at) ?? []), propensity]);
   const often = [...byMoment.values()].filter(({ length }) => length > 0.01 * CASE_COUNT);
   assert.ok(often.length >= 4, `${often.length} moments`);
@@ -80,23 +80,24 @@ test("the recorded propensity is the frequency with which an earlier time is cho
 });
 
 test("no retry is moved earlier when it costs more than the exploration is worth", () => {
-  const dear = { worthAt: () => 1, cost: 3 * EARLY_MAX_LOSS };
-  const tries = chooseFirstRetries(newLearnedModel(), { stakes: dear }, 1000);
-  assert.deepEqual(earlyOf(tries), []);
+  const expensive = { valueAt: () => 1, cost: 3 * EARLY_MAX_LOSS };
+  const retries = chooseFirstRetries(newLearnedModel(), { retryValue: expensive }, 1000);
+  assert.deepEqual(earlyOf(retries), []);
 });
 
 test("exploration costs no more for a large invoice than for a small one", () => {
-  const drawn = (dollars: number) => chooseFirstRetries(newLearnedModel(), { dollars }).filter((each) => each.drawn);
-  assert.ok(drawn(EXPLORATION_MAX_LOSS_USD / EARLY_MAX_LOSS).length > 0.05 * CASE_COUNT);
-  assert.ok(drawn(10_000).length < 0.03 * CASE_COUNT, "but for those that cost next to nothing");
+  const sampledRetries = (dollars: number) =>
+    chooseFirstRetries(newLearnedModel(), { dollars }).filter((each) => each.isSampled);
+  assert.ok(sampledRetries(EXPLORATION_MAX_LOSS_USD / EARLY_MAX_LOSS).length > 0.05 * CASE_COUNT);
+  assert.ok(sampledRetries(10_000).length < 0.03 * CASE_COUNT, "but for those that cost next to nothing");
 });
 
 test("first retries are counted by class of reasons and time since the failure, and fade", () => {
-  const learned = newLearnedModel();
-  for (let n = 0; n < 1000; n++) countFirstRetry(learned, buildPosterior("FUNDS"), START + 5 * DAY);
-  countFirstRetry(learned, buildPosterior("FUNDS"), START + HOUR);
-  const counts = firstRetryCounts(learned, { reason: "FUNDS" });
+  const model = newLearnedModel();
+  for (let n = 0; n < 1000; n++) countFirstRetry(model, buildPosterior("FUNDS"), START + 5 * DAY);
+  countFirstRetry(model, buildPosterior("FUNDS"), START + HOUR);
+  const counts = firstRetryCounts(model, { reason: "FUNDS" });
   assert.equal(counts[0], 1);
   assert.ok(counts[5]! > 800 && counts[5]! < 900, `${counts[5]}`);
-  assert.equal(firstRetryCounts(learned, { reason: "GENERIC" })[5], 0);
+  assert.equal(firstRetryCounts(model, { reason: "GENERIC" })[5], 0);
 });

@@ -24,14 +24,14 @@ export const EXPLORATION_MAX_LOSS_USD = 5;
 interface SlotChoice {
   slot: number;
   /** Whether it differs from the plan's next slot. */
-  drawn: boolean;
+  isSampled: boolean;
   propensityOf(slot: number): number;
 }
 
-export const withoutExploration = (best: number): SlotChoice => ({
-  slot: best,
-  drawn: false,
-  propensityOf: (slot) => Number(slot === best),
+export const withoutExploration = (bestSlot: number): SlotChoice => ({
+  slot: bestSlot,
+  isSampled: false,
+  propensityOf: (slot) => Number(slot === bestSlot),
 });
 
 /** A slot before the planned one, and the fraction of cases moved to it. */
@@ -48,42 +48,42 @@ interface EarlySlot {
  * may succeed as often, but wastes the time and the retries before it.
  *
  * @param key  names the case, which is always sampled the same way
- * @param worth  the plan's value by slot of its next retry
+ * @param valuesBySlot  the plan's value by slot of its next retry
  * @param dollars  amount due
  */
 export function chooseFirstRetry(
-  learned: LearnedModel,
-  belief: CasePosterior,
+  model: LearnedModel,
+  posterior: CasePosterior,
   key: string,
   forecast: Forecast,
   plan: RetryPlan,
-  worth: readonly number[],
+  valuesBySlot: readonly number[],
   dollars: number,
 ): SlotChoice {
-  const best = plan.slots[0]!;
+  const bestSlot = plan.slots[0]!;
   const costMax = EXPLORATION_MAX_LOSS_USD / dollars;
-  const sooner = earlySlots(learned, belief, forecast, plan, worth, costMax);
-  const good = nearOptimalSlots(plan, worth, costMax);
-  const asPlanned = 1 - sooner.reduce((all, { share }) => all + share, 0);
+  const earlierSlots = earlySlots(model, posterior, forecast, plan, valuesBySlot, costMax);
+  const goodSlots = nearOptimalSlots(plan, valuesBySlot, costMax);
+  const asPlanned = 1 - earlierSlots.reduce((all, { share }) => all + share, 0);
   const propensityOf = (slot: number) => {
-    const amongGood = good.includes(slot) ? EXPLORATION_RATE / good.length : 0;
-    const amongSooner = sooner.find((one) => one.slot === slot)?.share ?? 0;
-    return amongSooner + asPlanned * (amongGood + (slot === best ? 1 - EXPLORATION_RATE : 0));
+    const amongGood = goodSlots.includes(slot) ? EXPLORATION_RATE / goodSlots.length : 0;
+    const amongSooner = earlierSlots.find((earlySlot) => earlySlot.slot === slot)?.share ?? 0;
+    return amongSooner + asPlanned * (amongGood + (slot === bestSlot ? 1 - EXPLORATION_RATE : 0));
   };
-  const drawn = sampleSlot(key, sooner, good);
+  const sampled = sampleSlot(key, earlierSlots, goodSlots);
   // Nothing changed if the plan's slot is the only good one, or was sampled.
-  return { slot: drawn ?? best, drawn: drawn !== null && drawn !== best, propensityOf };
+  return { slot: sampled ?? bestSlot, isSampled: sampled !== null && sampled !== bestSlot, propensityOf };
 }
 
 /** Returns null for most cases. */
-function sampleSlot(key: string, sooner: readonly EarlySlot[], good: readonly number[]): number | null {
-  let soon = uniformHash(`${key}:soon`);
-  for (const { slot, share } of sooner) {
-    if (soon < share) return slot;
-    soon -= share;
+function sampleSlot(key: string, earlierSlots: readonly EarlySlot[], goodSlots: readonly number[]): number | null {
+  let threshold = uniformHash(`${key}:soon`);
+  for (const { slot, share } of earlierSlots) {
+    if (threshold < share) return slot;
+    threshold -= share;
   }
-  const drawn = uniformHash(`${key}:lot`);
-  return drawn < EXPLORATION_RATE ? good[Math.floor((drawn / EXPLORATION_RATE) * good.length)]! : null;
+  const draw = uniformHash(`${key}:lot`);
+  return draw < EXPLORATION_RATE ? goodSlots[Math.floor((draw / EXPLORATION_RATE) * goodSlots.length)]! : null;
 }
 
 /**
@@ -92,33 +92,34 @@ function sampleSlot(key: string, sooner: readonly EarlySlot[], good: readonly nu
  * @param costMax  as a fraction of the amount due
  */
 function earlySlots(
-  learned: LearnedModel,
-  belief: CasePosterior,
+  model: LearnedModel,
+  posterior: CasePosterior,
   { slots }: Forecast,
   plan: RetryPlan,
-  worth: readonly number[],
+  valuesBySlot: readonly number[],
   costMax: number,
 ): EarlySlot[] {
-  const least = plan.worth - Math.min(costMax, Math.max(EXPLORATION_MAX_LOSS * plan.worth, EARLY_MAX_LOSS));
-  const planned = elapsedBucket(belief, slots[plan.slots[0]!]!);
-  const made = firstRetryCounts(learned, belief);
-  const best: { slot: number; worth: number }[] = [];
+  const minValue =
+    plan.expectedValue - Math.min(costMax, Math.max(EXPLORATION_MAX_LOSS * plan.expectedValue, EARLY_MAX_LOSS));
+  const plannedBucket = elapsedBucket(posterior, slots[plan.slots[0]!]!);
+  const retryCounts = firstRetryCounts(model, posterior);
+  const bestByBucket: { slot: number; value: number }[] = [];
   for (const [n, slot] of plan.picked.entries()) {
-    const stretch = elapsedBucket(belief, slots[slot]!);
-    if (stretch >= planned) break;
-    if (worth[n]! >= least && worth[n]! > (best[stretch]?.worth ?? Number.NEGATIVE_INFINITY))
-      best[stretch] = { slot, worth: worth[n]! };
+    const bucket = elapsedBucket(posterior, slots[slot]!);
+    if (bucket >= plannedBucket) break;
+    if (valuesBySlot[n]! >= minValue && valuesBySlot[n]! > (bestByBucket[bucket]?.value ?? Number.NEGATIVE_INFINITY))
+      bestByBucket[bucket] = { slot, value: valuesBySlot[n]! };
   }
-  const sooner = Object.entries(best).map(([stretch, { slot }]) => ({
+  const earlierSlots = Object.entries(bestByBucket).map(([bucket, { slot }]) => ({
     slot,
-    share: 1 / (1 + made[Number(stretch)]! / EARLY_QUARTER_RATE_COUNT) ** 2,
+    share: 1 / (1 + retryCounts[Number(bucket)]! / EARLY_QUARTER_RATE_COUNT) ** 2,
   }));
-  const sum = sooner.reduce((all, { share }) => all + share, 0);
+  const sum = earlierSlots.reduce((all, { share }) => all + share, 0);
   const scale = Math.min(1, EARLY_MAX_RATE / sum);
-  return sooner.map(({ slot, share }) => ({ slot, share: share * scale }));
+  return earlierSlots.map(({ slot, share }) => ({ slot, share: share * scale }));
 }
 
-function nearOptimalSlots(plan: RetryPlan, worth: readonly number[], costMax: number): number[] {
-  const least = plan.worth - Math.min(costMax, EXPLORATION_MAX_LOSS * plan.worth);
-  return plan.picked.filter((slot, n) => slot === plan.slots[0] || worth[n]! >= least);
+function nearOptimalSlots(plan: RetryPlan, valuesBySlot: readonly number[], costMax: number): number[] {
+  const minValue = plan.expectedValue - Math.min(costMax, EXPLORATION_MAX_LOSS * plan.expectedValue);
+  return plan.picked.filter((slot, n) => slot === plan.slots[0] || valuesBySlot[n]! >= minValue);
 }

@@ -6,7 +6,7 @@ import { buildDecisionContext } from "./decision-context.ts";
 import type { LedgerEntry } from "./rules/attempt-ledger.ts";
 
 test("a card change is requested when another invoice's decline blocks a working card to the end of the window", () => {
-  const told = (days: number): LedgerEntry[] => [
+  const entries = (days: number): LedgerEntry[] => [
     {
       at: hoursAfterFailure(-24 * days),
       amount: 2900,
@@ -26,8 +26,8 @@ test("a card change is requested when another invoice's decline blocks a working
     },
   ];
   const after = (days: number) => {
-    const known = buildFailedFacts({ networkDeclineCode: "51" });
-    return decideSoonAfterFailure({ ...known, ledger: [...told(days), ...known.ledger] });
+    const facts = buildFailedFacts({ networkDeclineCode: "51" });
+    return decideSoonAfterFailure({ ...facts, ledger: [...entries(days), ...facts.ledger] });
   };
   const late = after(2);
   assert.equal(late.kind, "card_change");
@@ -75,15 +75,15 @@ test("a stop names the rule by which its own decline blocks the card, and no oth
 
 test("the reasons say that nothing more is requested, and that the merchant decides whether to ask for a new mandate", () => {
   const debit = { paymentMethodType: "sepa_debit", network: null, cardCountry: null };
-  const said = (decision: ReturnType<typeof decideSoonAfterFailure>) => [decision.kind, decision.reasons.at(-1)];
-  const [kind, words] = said(decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "MD01" }, debit)));
+  const answer = (decision: ReturnType<typeof decideSoonAfterFailure>) => [decision.kind, decision.reasons.at(-1)];
+  const [kind, words] = answer(decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "MD01" }, debit)));
   assert.equal(kind, "stop");
   assert.match(
     words!,
     /Dunlin does not ask for another payment method: the merchant decides whether to ask for a new mandate/,
   );
   assert.match(
-    said(decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "R0" })))[1]!,
+    answer(decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "R0" })))[1]!,
     /does not ask for another card: the merchant decides/,
   );
 });
@@ -92,13 +92,13 @@ test("the reasons call a new card likely to work only when it is retried", () =>
   const changed = buildFailedFacts({ networkDeclineCode: "41" }, { cardChangedAt: hoursAfterFailure(30) });
   const [first] = changed.ledger;
   const ledger = [{ ...first!, onPresentCard: false }];
-  const barred = { ...first!, onThisInvoice: false, at: hoursAfterFailure(30) };
-  const said = (over: Partial<typeof changed>) =>
-    decideStatic(buildDecisionContext({ ...changed, ledger, ...over }, hoursAfterFailure(31))).reasons.join(" ");
-  assert.match(said({}), /^The customer has a new card or payment method, so a retry may succeed\./);
-  for (const over of [{ ledger: [...ledger, barred] }, { budgetLeft: 0 }]) {
-    assert.match(said(over), /^The customer has a new card or payment method\./);
-    assert.doesNotMatch(said(over), /may well work/);
+  const blockedEntry = { ...first!, onThisInvoice: false, at: hoursAfterFailure(30) };
+  const answer = (overrides: Partial<typeof changed>) =>
+    decideStatic(buildDecisionContext({ ...changed, ledger, ...overrides }, hoursAfterFailure(31))).reasons.join(" ");
+  assert.match(answer({}), /^The customer has a new card or payment method, so a retry may succeed\./);
+  for (const overrides of [{ ledger: [...ledger, blockedEntry] }, { budgetLeft: 0 }]) {
+    assert.match(answer(overrides), /^The customer has a new card or payment method\./);
+    assert.doesNotMatch(answer(overrides), /may well work/);
   }
 });
 
@@ -132,11 +132,11 @@ test("a card that banks renew is also retried after a card change request, as fa
   const withBudget = (budgetLeft: number) =>
     decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "54" }, { cardChange: "awaited", budgetLeft })).kind;
   assert.deepEqual([2, 1].map(withBudget), ["retry", "wait"], "the last try is kept for the other card");
-  const barred = buildFailedFacts(
+  const blockedFacts = buildFailedFacts(
     { networkDeclineCode: "54", networkAdviceCode: "03" },
     { network: "mastercard", cardChange: "awaited" },
   );
-  assert.equal(decideSoonAfterFailure(barred).kind, "wait");
+  assert.equal(decideSoonAfterFailure(blockedFacts).kind, "wait");
   const used = decideSoonAfterFailure(
     buildFailedFacts({ networkDeclineCode: "54" }, { cardChange: "awaited", budgetLeft: 0 }),
   );
@@ -145,12 +145,14 @@ test("a card that banks renew is also retried after a card change request, as fa
   const debit = { paymentMethodType: "sepa_debit", network: null, cardChange: "awaited" } as const;
   assert.equal(decideSoonAfterFailure(buildFailedFacts({ gatewayCode: "expired_card" }, debit)).kind, "wait");
   const expired = { cardChange: "expired", cardAskedAt: hoursAfterFailure(0) } as const;
-  const over = decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "54" }, { ...expired, budgetLeft: 0 }));
-  assert.deepEqual([over.kind, (over as { end: string }).end], ["stop", "budget_used"]);
+  const budgetUsed = decideSoonAfterFailure(
+    buildFailedFacts({ networkDeclineCode: "54" }, { ...expired, budgetLeft: 0 }),
+  );
+  assert.deepEqual([budgetUsed.kind, (budgetUsed as { end: string }).end], ["stop", "budget_used"]);
 });
 
 test("a card with wrong data is also retried when its bank reports newer data or an expired card", () => {
-  const asked = (networkDeclineCode: string, networkAdviceCode: string) =>
+  const requestReason = (networkDeclineCode: string, networkAdviceCode: string) =>
     decideSoonAfterFailure(
       buildFailedFacts({ networkDeclineCode, networkAdviceCode }, { network: "mastercard", cardChange: "awaited" }),
     );
@@ -159,13 +161,13 @@ test("a card with wrong data is also retried when its bank reports newer data or
     ["46", "01"],
     ["54", "04"],
   ] as const)
-    assert.equal(asked(code, advice).kind, "retry", `${code} with ${advice}`);
+    assert.equal(requestReason(code, advice).kind, "retry", `${code} with ${advice}`);
   for (const [code, advice] of [
     ["14", "02"],
     ["R1", "01"],
     ["14", "03"],
   ] as const)
-    assert.notEqual(asked(code, advice).kind, "retry", `${code} with ${advice}`);
+    assert.notEqual(requestReason(code, advice).kind, "retry", `${code} with ${advice}`);
 });
 
 test("the reasons name the rule that ended the retries, with its source", () => {
@@ -174,11 +176,11 @@ test("the reasons name the rule that ended the retries, with its source", () => 
 });
 
 test("the last decline counts when the attempts do not reach back to it, whatever happened on another card then", () => {
-  const known = buildFailedFacts({ networkDeclineCode: "57" });
-  const onAnother = { ...known.ledger.at(-1)!, onPresentCard: false, codes: null };
+  const facts = buildFailedFacts({ networkDeclineCode: "57" });
+  const onAnother = { ...facts.ledger.at(-1)!, onPresentCard: false, codes: null };
   for (const ledger of [[], [onAnother]])
     assert.match(
-      decideSoonAfterFailure({ ...known, ledger }).reasons.join(" "),
+      decideSoonAfterFailure({ ...facts, ledger }).reasons.join(" "),
       /Visa does not allow another attempt on a card/,
     );
 });
@@ -191,14 +193,14 @@ test("a revoked payment or suspected fraud ends the case at once", () => {
 });
 
 test("a later mild decline does not lift an earlier block", () => {
-  const barred = buildFailedFacts({ networkDeclineCode: "43" }).ledger[0]!;
+  const blockedEntry = buildFailedFacts({ networkDeclineCode: "43" }).ledger[0]!;
   const mild = buildFailedFacts(
     { networkDeclineCode: "05" },
     { lastDecline: { ...buildFailedFacts({ networkDeclineCode: "05" }).lastDecline!, at: hoursAfterFailure(20) } },
   );
   const decision = decideStatic(
     buildDecisionContext(
-      { ...mild, ledger: [barred, { ...mild.ledger[0]!, at: hoursAfterFailure(20) }] },
+      { ...mild, ledger: [blockedEntry, { ...mild.ledger[0]!, at: hoursAfterFailure(20) }] },
       hoursAfterFailure(21),
     ),
   );
@@ -252,7 +254,7 @@ test("a debit returned for another reason is not presented again", () => {
 });
 
 test("a card change is requested when the card's limit is full to the end of the window", () => {
-  const tries = (count: number, over: Partial<LedgerEntry> = {}): LedgerEntry[] =>
+  const attempts = (count: number, overrides: Partial<LedgerEntry> = {}): LedgerEntry[] =>
     Array.from({ length: count }, (_, n) => ({
       at: hoursAfterFailure(-n),
       amount: 2900,
@@ -260,11 +262,11 @@ test("a card change is requested when the card's limit is full to the end of the
       onThisInvoice: false,
       onPresentCard: true,
       codes: null,
-      ...over,
+      ...overrides,
     }));
-  const known = buildFailedFacts({ networkDeclineCode: "51" });
-  const after = (count: number, over: Partial<typeof known> = {}) =>
-    decideSoonAfterFailure({ ...known, ledger: [...tries(count), ...known.ledger], ...over });
+  const facts = buildFailedFacts({ networkDeclineCode: "51" });
+  const after = (count: number, overrides: Partial<typeof facts> = {}) =>
+    decideSoonAfterFailure({ ...facts, ledger: [...attempts(count), ...facts.ledger], ...overrides });
   const full = after(19);
   assert.equal(full.kind, "card_change");
   assert.match(
@@ -275,8 +277,8 @@ test("a card change is requested when the card's limit is full to the end of the
   assert.equal(after(19, { windowEndsAt: hoursAfterFailure(32 * 24) }).kind, "retry", "by then one is over");
   assert.equal(after(19, { cardChange: "awaited" }).kind, "wait");
   assert.equal(after(19, { cardChange: "expired", cardAskedAt: hoursAfterFailure(0) }).kind, "wait");
-  const asked = after(19, { retries: [{ idealRetryTime: hoursAfterFailure(1), status: "SENT" }] });
-  assert.match(asked.reasons.join(" "), /its outcome is not known yet\. Visa allows/);
+  const requested = after(19, { retries: [{ idealRetryTime: hoursAfterFailure(1), status: "SENT" }] });
+  assert.match(requested.reasons.join(" "), /its outcome is not known yet\. Visa allows/);
 });
 
 test("a debit is not presented again when the gateway reports a closed account or a missing mandate", () => {
@@ -298,13 +300,13 @@ test("a debit is not presented again when the gateway reports a closed account o
 });
 
 test("the customer is asked to confirm when the bank requires it, which needs no other card", () => {
-  const asked = (networkDeclineCode: string) =>
+  const requestReason = (networkDeclineCode: string) =>
     decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode })).reasons.at(-1)!;
-  assert.match(asked("1A"), /is asked to confirm the payment or to give another card or payment method now\.$/);
-  assert.match(asked("41"), /is asked for another card or payment method now\.$/);
-  const barred = buildFailedFacts({ networkDeclineCode: "1A" });
+  assert.match(requestReason("1A"), /is asked to confirm the payment or to give another card or payment method now\.$/);
+  assert.match(requestReason("41"), /is asked for another card or payment method now\.$/);
+  const blockedEntry = buildFailedFacts({ networkDeclineCode: "1A" });
   const lost = { ...buildFailedFacts({ networkDeclineCode: "41" }).ledger[0]!, at: hoursAfterFailure(-24) };
-  const { reasons } = decideSoonAfterFailure({ ...barred, ledger: [lost, ...barred.ledger] });
+  const { reasons } = decideSoonAfterFailure({ ...blockedEntry, ledger: [lost, ...blockedEntry.ledger] });
   assert.match(reasons.at(-1)!, /is asked for another card or payment method now\.$/, "a barred card helps nobody");
 });
 
@@ -317,12 +319,12 @@ test("the reasons name the blocking rule as Visa's on a Visa card, and as kept f
 
 test("nothing is requested while an attempt is pending, the reasons say until when, and retries go on after that", () => {
   const pending = { at: hoursAfterFailure(1), until: hoursAfterFailure(49) };
-  const known = buildFailedFacts({ networkDeclineCode: "51" }, { pending });
-  const waiting = decideStatic(buildDecisionContext(known, hoursAfterFailure(2)));
+  const facts = buildFailedFacts({ networkDeclineCode: "51" }, { pending });
+  const waiting = decideStatic(buildDecisionContext(facts, hoursAfterFailure(2)));
   assert.deepEqual([waiting.kind, waiting.kind === "wait" && waiting.until], ["wait", pending.until]);
   assert.equal(
     waiting.reasons.at(-1),
     "An attempt was made on Mon 6 April, 13:00 (Europe/Berlin) and may still succeed, so Dunlin waits for its outcome, until Wed 8 April, 13:00 (Europe/Berlin).",
   );
-  assert.equal(decideStatic(buildDecisionContext(known, hoursAfterFailure(49))).kind, "retry");
+  assert.equal(decideStatic(buildDecisionContext(facts, hoursAfterFailure(49))).kind, "retry");
 });

@@ -20,44 +20,53 @@ import { findFullLimit } from "./rules/plan-limits.ts";
 /** Returns null if a retry makes sense. */
 export function giveUp(context: DecisionContext): Decision | null {
   const { facts, now, guard, decline, isNewCard } = context;
-  const said = describeDecline(decline, isNewCard);
+  const declineText = describeDecline(decline, isNewCard);
   if (facts.pending && now < facts.pending.until.getTime())
-    return { kind: "wait", until: facts.pending.until, reasons: [said, describePending(facts.pending, context)] };
-  const bar = findBlockUntilEnd(guard, facts);
+    return {
+      kind: "wait",
+      until: facts.pending.until,
+      reasons: [declineText, describePending(facts.pending, context)],
+    };
+  const block = findBlockUntilEnd(guard, facts);
   if (isFinalDecline(decline)) {
-    const rule = bar?.onThisInvoice && isSameDecline(bar.decline, decline!) ? [bar.sentence] : [];
-    return { kind: "stop", end: "hopeless", reasons: [said, ...rule, explainNoCardChange(facts)] };
+    const rule = block?.onThisInvoice && isSameDecline(block.decline, decline!) ? [block.sentence] : [];
+    return { kind: "stop", end: "hopeless", reasons: [declineText, ...rule, explainNoCardChange(facts)] };
   }
-  if (bar?.onThisInvoice && isFinalDecline(bar.decline))
-    return { kind: "stop", end: "hopeless", reasons: [describeBlock(bar), bar.sentence, explainNoCardChange(facts)] };
-  if (facts.budgetLeft <= 0) return decideBudgetUsed(context, said);
-  const ends = decline !== null && endsRetries(decline.group);
-  const full = guard.usedUp ? null : findFullLimit(guard, [now, facts.windowEndsAt.getTime()]);
-  const usedUp = guard.usedUp ?? full;
-  if (!ends && !bar && !usedUp) return null;
-  if (!ends && !bar && hasOutstandingRetry(facts))
+  if (block?.onThisInvoice && isFinalDecline(block.decline))
+    return {
+      kind: "stop",
+      end: "hopeless",
+      reasons: [describeBlock(block), block.sentence, explainNoCardChange(facts)],
+    };
+  if (facts.budgetLeft <= 0) return decideBudgetUsed(context, declineText);
+  const isRetryPointless = decline !== null && endsRetries(decline.group);
+  const fullLimit = guard.usedUp ? null : findFullLimit(guard, [now, facts.windowEndsAt.getTime()]);
+  const usedUp = guard.usedUp ?? fullLimit;
+  if (!isRetryPointless && !block && !usedUp) return null;
+  if (!isRetryPointless && !block && hasOutstandingRetry(facts))
     return {
       kind: "wait",
       reasons: ["The last allowed retry was requested, and its outcome is not known yet.", usedUp!.sentence],
     };
 
-  const isTried = ends && decline.renewsItself && !bar;
+  const isTried = isRetryPointless && decline.renewsItself && !block;
   // After the request, the current card is retried too. The budget's last retry is kept for the new card while it may still come.
   const isKept = facts.cardChange === "awaited" && facts.budgetLeft === 1;
   if (isTried && facts.cardChange !== null && !isKept) return null;
 
   // A dispute without a decline needs no sentence about a failure.
-  const reasons = bar?.isDispute && !decline ? [] : [said];
-  if (bar && !(bar.onThisInvoice && decline && isSameDecline(bar.decline, decline))) reasons.push(describeBlock(bar));
-  const ruling = bar ?? usedUp ?? findDebitEndRule(context);
+  const reasons = block?.isDispute && !decline ? [] : [declineText];
+  if (block && !(block.onThisInvoice && decline && isSameDecline(block.decline, decline)))
+    reasons.push(describeBlock(block));
+  const ruling = block ?? usedUp ?? findDebitEndRule(context);
   if (ruling) reasons.push(ruling.sentence);
   const waits = describeCardWait(context);
   if (waits) return { kind: "wait", reasons: [...reasons, waits] };
   // A customer who confirms can keep the card.
-  const how = !ruling && canConfirm(context) ? CONFIRM_PHRASE : "for another card or payment method";
-  const why = bar
+  const requestText = !ruling && canConfirm(context) ? CONFIRM_PHRASE : "for another card or payment method";
+  const reason = block
     ? BLOCKED_REASON
-    : full
+    : fullLimit
       ? LIMIT_FULL_REASON
       : usedUp
         ? USED_UP_REASON
@@ -67,7 +76,7 @@ export function giveUp(context: DecisionContext): Decision | null {
   reasons.push(
     isTried
       ? "The customer is asked for another card or payment method now. Banks renew such cards without notice, so this one may be retried too."
-      : `${why}, so the customer is asked ${how} now.`,
+      : `${reason}, so the customer is asked ${requestText} now.`,
   );
   return { kind: "card_change", at: new Date(now), reasons };
 }
@@ -79,11 +88,11 @@ const LIMIT_FULL_REASON = "By this rule no retry is allowed before the recovery 
 const DEBIT_ENDED_REASON = "After such a decline this rule allows no retry";
 const POINTLESS_REASON = "Charging the same card or account again would not help";
 
-const findBlockUntilEnd = ({ bar, lifted }: Guard, { windowEndsAt }: DecisionFacts) =>
-  bar ?? (lifted && lifted.at >= windowEndsAt.getTime() ? lifted : null);
+const findBlockUntilEnd = ({ block, liftedBlock }: Guard, { windowEndsAt }: DecisionFacts) =>
+  block ?? (liftedBlock && liftedBlock.at >= windowEndsAt.getTime() ? liftedBlock : null);
 
 /** Another invoice's decline may have been on a substitute or unnamed card, and counts all the same. */
-const describeBlock = ({ decline, onThisInvoice, isDispute }: NonNullable<Guard["bar"]>) =>
+const describeBlock = ({ decline, onThisInvoice, isDispute }: NonNullable<Guard["block"]>) =>
   isDispute
     ? `The customer disputed ${onThisInvoice ? "a payment of this invoice" : "a payment of another invoice, made with the same card or account"}.`
     : describeFailure(
@@ -91,8 +100,8 @@ const describeBlock = ({ decline, onThisInvoice, isDispute }: NonNullable<Guard[
         decline,
       );
 
-const isSameDecline = (one: InterpretedDecline, other: InterpretedDecline) =>
-  describeFailure("It", one) === describeFailure("It", other);
+const isSameDecline = (a: InterpretedDecline, b: InterpretedDecline) =>
+  describeFailure("It", a) === describeFailure("It", b);
 
 /** Neither time nor a new card can help. */
 const isFinalDecline = (read: InterpretedDecline | null) => read?.group === "REVOKED" || read?.group === "FRAUD";
@@ -105,9 +114,9 @@ const explainNoCardChange = ({ paymentMethodType }: DecisionFacts) =>
 
 /** Returns the scheme's rule if a return code forbids another presentation. */
 export const findDebitEndRule = ({ facts, guard, decline }: DecisionContext): Ruling | null =>
-  decline && endsRetries(decline.group) && findBankDebit(facts.paymentMethodType) ? guard.triesLeft : null;
+  decline && endsRetries(decline.group) && findBankDebit(facts.paymentMethodType) ? guard.attemptsLeft : null;
 
-function decideBudgetUsed(context: DecisionContext, said: string): Decision {
+function decideBudgetUsed(context: DecisionContext, declineText: string): Decision {
   const { facts } = context;
   if (hasOutstandingRetry(facts))
     return {
@@ -115,12 +124,12 @@ function decideBudgetUsed(context: DecisionContext, said: string): Decision {
       reasons: ["The last retry was requested, and its outcome is not known yet.", describeBudget(facts)],
     };
   if (facts.cardChange === "awaited")
-    return { kind: "wait", reasons: [said, describeBudget(facts), describeAwaitedCard(context)] };
-  return { kind: "stop", end: "budget_used", reasons: [said, "All retries of this invoice's budget are used."] };
+    return { kind: "wait", reasons: [declineText, describeBudget(facts), describeAwaitedCard(context)] };
+  return { kind: "stop", end: "budget_used", reasons: [declineText, "All retries of this invoice's budget are used."] };
 }
 
 /** Otherwise both could be paid. Most pending attempts are debits, which take days, or wait for the customer. */
 const describePending = ({ at, until }: NonNullable<DecisionFacts["pending"]>, { locale }: DecisionContext) =>
   `An attempt was made on ${formatZonedTime(locale.zone, at.getTime())} and may still succeed, so Dunlin waits for its outcome, until ${formatZonedTime(locale.zone, until.getTime())}.`;
 
-const hasOutstandingRetry = (known: DecisionFacts) => known.retries.some(({ status }) => status === "SENT");
+const hasOutstandingRetry = (facts: DecisionFacts) => facts.retries.some(({ status }) => status === "SENT");

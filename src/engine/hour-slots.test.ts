@@ -11,9 +11,9 @@ import { MIN_RETRY_GAP_MS } from "./plan-evaluator.ts";
 const CASE_COUNT = 2000;
 
 /** Chooses a retry for each of many cases that differ only in their ids. */
-const chooseRetries = (model: LearnedModel, kase = buildPosterior("FUNDS"), rest = {}): (ChosenRetry | null)[] =>
+const chooseRetries = (model: LearnedModel, posterior = buildPosterior("FUNDS"), rest = {}): (ChosenRetry | null)[] =>
   Array.from({ length: CASE_COUNT }, (_, n) =>
-    chooseRetry(model, kase, buildRetryContext({ key: `case-${n}`, ...rest })),
+    chooseRetry(model, posterior, buildRetryContext({ key: `case-${n}`, ...rest })),
   );
 
 const slotOf = (at: number) => (new Date(at + 2 * HOUR).getUTCHours() - 1) / 4;
@@ -21,20 +21,22 @@ const localDay = (at: number) => Math.floor((at + 2 * HOUR) / DAY);
 
 test("a fifth of decisions samples an hour of the planned day, more often the likelier it is the best, at little loss", () => {
   const drawnBy = (model: LearnedModel) => {
-    const drawn = Array<number>(6).fill(0);
-    for (const { at, hourDrawn, drawn: byLot, next, weighed } of chooseRetries(model).map((each) => each!)) {
+    const sampledCounts = Array<number>(6).fill(0);
+    for (const { at, isHourSampled, isSampled: byLot, nextTimes, weighedPlan } of chooseRetries(model).map(
+      (each) => each!,
+    )) {
       assert.ok(
-        next.length === 0 || next[0]! - at >= MIN_RETRY_GAP_MS,
+        nextTimes.length === 0 || nextTimes[0]! - at >= MIN_RETRY_GAP_MS,
         "what it took the place of is not the next one",
       );
-      if (!hourDrawn) continue;
-      const planned = weighed.forecast.slots[weighed.plan.slots[0]!]!;
+      if (!isHourSampled) continue;
+      const planned = weighedPlan.forecast.slots[weighedPlan.plan.slots[0]!]!;
       assert.ok(!byLot && at !== planned && localDay(at) === localDay(planned));
-      const chanceAt = (moment: number) => chanceOf(model, buildPosterior("FUNDS"), moment);
+      const chanceAt = (time: number) => chanceOf(model, buildPosterior("FUNDS"), time);
       assert.ok(chanceAt(at) >= MIN_RELATIVE_CHANCE * chanceAt(planned));
-      drawn[slotOf(at)]!++;
+      sampledCounts[slotOf(at)]!++;
     }
-    return drawn;
+    return sampledCounts;
   };
   const total = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
   const withHours = (weightOf: (hour: number) => number, variance: number) => {
@@ -50,34 +52,34 @@ test("a fifth of decisions samples an hour of the planned day, more often the li
   assert.ok(alike.filter((count) => count > 30).length >= 3, `${alike}`);
   const worse = drawnBy(withHours((hour) => (hour === 16 ? -0.15 : 0), 0.01));
   assert.ok(worse[4]! < 0.4 * Math.min(...worse.filter((_, slot) => slot !== 4 && alike[slot]! > 30)), `${worse}`);
-  const known = drawnBy(withHours((hour) => (hour === 12 ? 0.2 : 0), 1e-4));
-  assert.equal(total(known.filter((_, slot) => slot !== 3)), 0, `${known}`);
+  const facts = drawnBy(withHours((hour) => (hour === 12 ? 0.2 : 0), 1e-4));
+  assert.equal(total(facts.filter((_, slot) => slot !== 3)), 0, `${facts}`);
 });
 
 test("the recorded propensity is the frequency of each time, and sums to one over all times", () => {
   const window = { windowEndsAt: START + 14 * DAY + 5 * HOUR };
-  for (const [model, reason, tries] of [
+  for (const [model, reason, retryCount] of [
     [newLearnedModel(), "FUNDS", 0],
     [trainedModel, "GENERIC", 0],
     [newLearnedModel(), "ISSUER_DOWN", 0],
     [trainedModel, "FUNDS", 1],
     [newLearnedModel(), "LIMIT", 2],
   ] as const) {
-    const met = new Map<number, { times: number; propensity: number }>();
-    for (const { at, propensity } of chooseRetries(model, { ...buildPosterior(reason), tries }, window).map(
+    const stats = new Map<number, { times: number; propensity: number }>();
+    for (const { at, propensity } of chooseRetries(model, { ...buildPosterior(reason), retryCount }, window).map(
       (each) => each!,
     )) {
-      const one = met.get(at) ?? { times: 0, propensity };
+      const one = stats.get(at) ?? { times: 0, propensity };
       assert.ok(Math.abs(one.propensity - propensity) < 1e-12, "it is the moment's, whatever was drawn");
-      met.set(at, { ...one, times: one.times + 1 });
+      stats.set(at, { ...one, times: one.times + 1 });
     }
     let sum = 0;
-    for (const { times, propensity } of met.values()) {
+    for (const { times, propensity } of stats.values()) {
       sum += propensity;
       const luck = 4.5 * Math.sqrt((propensity * (1 - propensity)) / CASE_COUNT) + 1 / CASE_COUNT;
       assert.ok(Math.abs(times / CASE_COUNT - propensity) < luck, `${reason}: ${times} times, ${propensity}`);
     }
     assert.ok(sum < 1 + 1e-9 && sum > 0.995, `${reason}: ${sum}`);
-    assert.ok(met.size >= 4, `${met.size}`);
+    assert.ok(stats.size >= 4, `${stats.size}`);
   }
 });

@@ -32,29 +32,29 @@ export const slotOfDay = (slot: number) => ((slot % SLOTS_PER_DAY) + SLOTS_PER_D
 
 const hourOf = (slot: number) => (slot * SLOT_MS + FIRST_SLOT_OFFSET_MS) / HOUR_MS;
 const hourWeightOf = ({ reason }: CasePosterior, slot: number) => hourWeight(classOf(reason), hourOf(slot));
-function hourScore({ mean }: LearnedModel, belief: CasePosterior, slot: number): number {
+function hourScore({ mean }: LearnedModel, posterior: CasePosterior, slot: number): number {
   // A payment booked in a daily batch has no hour.
-  if (belief.clock.booking !== IMMEDIATE) return 0;
+  if (posterior.clock.booking !== IMMEDIATE) return 0;
   const column = dayPartColumn(hourOf(slot));
-  let score = mean[hourWeightOf(belief, slot)]!;
-  for (const row of belief.rows) score += mean[row + column]!;
+  let score = mean[hourWeightOf(posterior, slot)]!;
+  for (const row of posterior.rows) score += mean[row + column]!;
   return score;
 }
 
 /** Returns each local half day's best slot. */
-export function findGoodHours(learned: LearnedModel, belief: CasePosterior): number[] {
-  const half = SLOTS_PER_DAY / 2;
-  return [0, half].map((from) => {
-    let best = from;
+export function findGoodHours(model: LearnedModel, posterior: CasePosterior): number[] {
+  const halfDay = SLOTS_PER_DAY / 2;
+  return [0, halfDay].map((from) => {
+    let bestSlot = from;
     let most = Number.NEGATIVE_INFINITY;
-    for (let slot = from; slot < from + half; slot++) {
-      const score = hourScore(learned, belief, slot);
+    for (let slot = from; slot < from + halfDay; slot++) {
+      const score = hourScore(model, posterior, slot);
       // Among equal hours the latest wins: payments booked in the morning have arrived by then.
       if (score < most) continue;
       most = score;
-      best = slot;
+      bestSlot = slot;
     }
-    return best;
+    return bestSlot;
   });
 }
 
@@ -63,52 +63,52 @@ interface HourChoice {
   propensityOf(at: number): number;
 }
 
-export const withoutHourExploration = (planned: number): HourChoice => ({
-  at: planned,
-  propensityOf: (at) => Number(at === planned),
+export const withoutHourExploration = (plannedAt: number): HourChoice => ({
+  at: plannedAt,
+  propensityOf: (at) => Number(at === plannedAt),
 });
 
 /**
  * Returns the planned time, or for one retry in five a sampled hour of its day. Ignores the uncertainty of a case's own rows:
  * each row would be explored again, and all together tell enough about an hour.
  *
- * @param turn  names the case and its retry, which is always sampled the same way
+ * @param retryKey  names the case and its retry, which is always sampled the same way
  * @param ofDay  the planned day's allowed times
  * @param chanceAt  returns the probability of success
  */
 export function chooseHour(
-  learned: LearnedModel,
-  belief: CasePosterior,
-  turn: string,
-  planned: number,
+  model: LearnedModel,
+  posterior: CasePosterior,
+  retryKey: string,
+  plannedAt: number,
   ofDay: readonly number[],
   chanceAt: (at: number) => number,
 ): HourChoice {
-  const least = MIN_RELATIVE_CHANCE * chanceAt(planned);
-  const moments = [planned, ...ofDay.filter((at) => at !== planned && chanceAt(at) >= least)];
-  const hours = moments.map((at) => {
-    const slot = slotOfDay(Math.floor(slotOf(belief, at)));
-    const deviation = Math.sqrt(learned.variance[hourWeightOf(belief, slot)]!);
-    return { slot, score: hourScore(learned, belief, slot), deviation };
+  const minChance = MIN_RELATIVE_CHANCE * chanceAt(plannedAt);
+  const times = [plannedAt, ...ofDay.filter((at) => at !== plannedAt && chanceAt(at) >= minChance)];
+  const hours = times.map((at) => {
+    const slot = slotOfDay(Math.floor(slotOf(posterior, at)));
+    const deviation = Math.sqrt(model.variance[hourWeightOf(posterior, slot)]!);
+    return { slot, score: hourScore(model, posterior, slot), deviation };
   });
   const bestIn = (scenario: number) => {
-    let best = 0;
+    let bestIndex = 0;
     let most = Number.NEGATIVE_INFINITY;
     for (const [n, { slot, score, deviation }] of hours.entries()) {
-      const drawn = score + deviation * SCENARIO_SAMPLES[scenario * SLOTS_PER_DAY + slot]!;
-      if (drawn <= most) continue;
-      most = drawn;
-      best = n;
+      const sampledScore = score + deviation * SCENARIO_SAMPLES[scenario * SLOTS_PER_DAY + slot]!;
+      if (sampledScore <= most) continue;
+      most = sampledScore;
+      bestIndex = n;
     }
-    return best;
+    return bestIndex;
   };
-  const often = new Float64Array(moments.length);
+  const propensities = new Float64Array(times.length);
   for (let scenario = 0; scenario < SCENARIO_COUNT; scenario++)
-    often[bestIn(scenario)]! += HOUR_EXPLORATION_RATE / SCENARIO_COUNT;
-  often[0]! += 1 - HOUR_EXPLORATION_RATE;
-  const drawn = uniformHash(`${turn}:hour`) / HOUR_EXPLORATION_RATE;
+    propensities[bestIn(scenario)]! += HOUR_EXPLORATION_RATE / SCENARIO_COUNT;
+  propensities[0]! += 1 - HOUR_EXPLORATION_RATE;
+  const draw = uniformHash(`${retryKey}:hour`) / HOUR_EXPLORATION_RATE;
   return {
-    at: drawn < 1 ? moments[bestIn(Math.floor(drawn * SCENARIO_COUNT))]! : planned,
-    propensityOf: (at) => often[moments.indexOf(at)] ?? 0,
+    at: draw < 1 ? times[bestIn(Math.floor(draw * SCENARIO_COUNT))]! : plannedAt,
+    propensityOf: (at) => propensities[times.indexOf(at)] ?? 0,
   };
 }

@@ -10,8 +10,8 @@ test("the next retry uses a new code in addition to the case's first code", () =
       ...failedCharge(`2026-03-${12 + n}T15:00`),
       codes: { ...codes, networkDeclineCode },
     }));
-    const { thenName, rows } = inferPosterior(newModel, buildHistory([charges])).belief;
-    return { thenName, codeRow: rows.find((row) => row >= ROWS_BY_KIND.code.start && row < rowsEnd) };
+    const { laterCodeFeature, rows } = inferPosterior(newModel, buildHistory([charges])).posterior;
+    return { thenName: laterCodeFeature, codeRow: rows.find((row) => row >= ROWS_BY_KIND.code.start && row < rowsEnd) };
   };
   const rowsEnd = ROWS_BY_KIND.code.start + ROWS_BY_KIND.code.rows * ROW_WIDTH;
   assert.deepEqual(after("51"), { thenName: null, codeRow: rowStart("code", "51") });
@@ -26,7 +26,7 @@ test("the next retry uses a new code in addition to the case's first code", () =
 test("a code is the same with surrounding blanks, leading zeros, and a gateway's words after it", () => {
   const beliefAfter = (networkDeclineCode: string, networkAdviceCode: string) => {
     const charge = { ...failedCharge("2026-03-12T15:00"), codes: { ...codes, networkDeclineCode, networkAdviceCode } };
-    return inferPosterior(newModel, buildHistory([[charge]])).belief;
+    return inferPosterior(newModel, buildHistory([[charge]])).posterior;
   };
   const bare = beliefAfter("51", "24");
   assert.deepEqual(beliefAfter("51 : Insufficient funds/over credit limit", "24 : Retry after 1 hour"), bare);
@@ -41,13 +41,14 @@ test("a code is the same with surrounding blanks, leading zeros, and a gateway's
   const onDebit = (networkDeclineCode: string) => {
     const charge = { ...failedCharge("2026-03-12T15:00"), codes: { ...codes, networkDeclineCode } };
     const instrument = { paymentMethodType: "bacs_debit", network: null, cardCountry: null };
-    return inferPosterior(newModel, { ...buildHistory([[charge]], 0, null, "bacs_debit"), instrument }).belief.codeName;
+    return inferPosterior(newModel, { ...buildHistory([[charge]], 0, null, "bacs_debit"), instrument }).posterior
+      .codeFeature;
   };
   assert.equal(onDebit(" 0 "), onDebit("0"));
   assert.notEqual(onDebit("1"), onDebit("01"), "a debit's codes are no numbers");
   const ofGateway = (gatewayCode: string) => {
     const charge = { ...failedCharge("2026-03-12T15:00"), codes: { ...codes, networkDeclineCode: null, gatewayCode } };
-    return inferPosterior(newModel, buildHistory([[charge]])).belief.codeName;
+    return inferPosterior(newModel, buildHistory([[charge]])).posterior.codeFeature;
   };
   assert.equal(ofGateway(" card_declined "), ofGateway("card_declined"));
   assert.notEqual(ofGateway("card:declined"), ofGateway("card:expired"), "a gateway's own code is left as it is");

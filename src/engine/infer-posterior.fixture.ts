@@ -10,15 +10,15 @@ export const codes = {
   gatewayCode: null,
   declineCategory: null,
 };
-export const failedCharge = (moment: string): PastCharge => ({ at: new Date(`${moment}:00Z`), approved: false, codes });
-export const paidCharge = (moment: string): PastCharge => ({
-  at: new Date(`${moment}:00Z`),
+export const failedCharge = (time: string): PastCharge => ({ at: new Date(`${time}:00Z`), approved: false, codes });
+export const paidCharge = (time: string): PastCharge => ({
+  at: new Date(`${time}:00Z`),
   approved: true,
   codes: null,
 });
 
 export function buildHistory(
-  bills: PastCharge[][],
+  invoices: PastCharge[][],
   offsetMs = 0,
   funding: string | null = "debit",
   type = "card",
@@ -38,6 +38,6 @@ export function buildHistory(
     traits,
     instrument: { paymentMethodType: "card", network: "visa", cardCountry: "AU" },
     offsetAt: () => offsetMs,
-    bills: bills.map((charges): PastInvoice => ({ dollars: 20, paymentMethodType: type, charges })),
+    invoices: invoices.map((charges): PastInvoice => ({ dollars: 20, paymentMethodType: type, charges })),
   };
 }

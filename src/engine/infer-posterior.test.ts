@@ -16,7 +16,7 @@ import { likeliestSettlement, settlementDay } from "./learned/settlement.ts";
 
 /** Returns how much was approved and how much failed around a date, in steps. */
 const stepsAt = (history: CustomerHistory, date: number) => {
-  const cell = inferPosterior(newModel, history).belief.dateCells[date - 1]!;
+  const cell = inferPosterior(newModel, history).posterior.dateCells[date - 1]!;
   return [Math.floor(cell / 5), cell % 5];
 };
 
@@ -28,9 +28,9 @@ test("bank debits are recalled by the days on which they were booked", () => {
     null,
     "sepa_debit",
   );
-  const clock = inferPosterior(model, debits).belief.clock;
-  const dateOf = (of: CustomerHistory) =>
-    new Date(settlementDay(inferPosterior(model, of).belief.clock, +of.bills[0]!.charges[0]!.at) * DAY);
+  const clock = inferPosterior(model, debits).posterior.clock;
+  const dateOf = (history: CustomerHistory) =>
+    new Date(settlementDay(inferPosterior(model, history).posterior.clock, +history.invoices[0]!.charges[0]!.at) * DAY);
   assert.deepEqual([clock.booking, clock.offsetMs], [likeliestSettlement(model, "sepa_debit"), 0]);
   assert.equal(
     dateOf(debits).toISOString().slice(0, 10),
@@ -50,28 +50,29 @@ test("bank debits are recalled by the days on which they were booked", () => {
   assert.equal(inferPosterior(model, tried).person.charges[1]!.date, 10, "tries as first charges");
   const card: CustomerHistory = {
     ...debits,
-    bills: debits.bills.map((bill, n) => (n === 0 ? { ...bill, paymentMethodType: "card" } : bill)),
+    invoices: debits.invoices.map((invoice, n) => (n === 0 ? { ...invoice, paymentMethodType: "card" } : invoice)),
   };
   assert.equal(inferPosterior(model, card).person.charges[0]!.date, 6, "what a card paid was judged at once");
   const unsaid: CustomerHistory = {
     ...debits,
-    bills: debits.bills.map((bill, n) => (n === 0 ? { ...bill, paymentMethodType: null } : bill)),
+    invoices: debits.invoices.map((invoice, n) => (n === 0 ? { ...invoice, paymentMethodType: null } : invoice)),
   };
   assert.equal(
     inferPosterior(model, unsaid).person.charges[0]!.date,
     6,
     "the moment of an answer is no moment of asking",
   );
-  const goodOn = (of: CustomerHistory, date: number) => inferPosterior(model, of).belief.dateCells[date - 1]! >= 5;
+  const goodOn = (history: CustomerHistory, date: number) =>
+    inferPosterior(model, history).posterior.dateCells[date - 1]! >= 5;
   assert.deepEqual([goodOn(debits, 10), goodOn(debits, 4)], [true, false]);
 });
 
 test("date outcomes contain first charges and retries, by the customer's local dates", () => {
-  const bills = [
+  const invoices = [
     [failedCharge("2026-03-09T20:00"), failedCharge("2026-03-14T20:00"), paidCharge("2026-03-19T20:00")],
     [failedCharge("2026-04-09T20:00")],
   ];
-  const local = buildHistory(bills, 10 * HOUR);
+  const local = buildHistory(invoices, 10 * HOUR);
   const there = [10, 15, 20].map((date) => stepsAt(local, date));
   assert.deepEqual(there, [
     [0, 3],
@@ -79,17 +80,17 @@ test("date outcomes contain first charges and retries, by the customer's local d
     [2, 0],
   ]);
   assert.notDeepEqual(
-    [10, 15, 20].map((date) => stepsAt(buildHistory(bills), date)),
+    [10, 15, 20].map((date) => stepsAt(buildHistory(invoices), date)),
     there,
   );
 });
 
 test("a retry uses its date in the customer's time zone", () => {
-  const { belief } = inferPosterior(newModel, buildHistory([[failedCharge("2026-04-09T20:00")]], 10 * HOUR));
-  const [eighth, ninth] = [7, 8].map((n) => belief.dateCells[n]!);
+  const { posterior } = inferPosterior(newModel, buildHistory([[failedCharge("2026-04-09T20:00")]], 10 * HOUR));
+  const [eighth, ninth] = [7, 8].map((n) => posterior.dateCells[n]!);
   assert.notEqual(eighth, ninth);
   const tuned = newLearnedModel();
-  const chance = () => buildForecast(tuned, belief, [Date.parse("2026-05-08T20:00:00Z")]).chances[0]!;
+  const chance = () => buildForecast(tuned, posterior, [Date.parse("2026-05-08T20:00:00Z")]).chances[0]!;
   const before = chance();
   tuned.mean[dateCellWeight(1, eighth!)] = 1;
   assert.equal(chance(), before);
@@ -99,12 +100,12 @@ test("a retry uses its date in the customer's time zone", () => {
 
 test("a case's date outcomes contain nothing from other invoices after its start", () => {
   const open = failedCharge("2026-04-28T09:00");
-  const alone = inferPosterior(newModel, buildHistory([[open]])).belief.dateCells;
+  const alone = inferPosterior(newModel, buildHistory([[open]])).posterior.dateCells;
   const beside = buildHistory([
     [failedCharge("2026-05-10T09:00"), failedCharge("2026-05-12T09:00"), paidCharge("2026-05-14T09:00")],
     [open],
   ]);
-  assert.deepEqual(inferPosterior(newModel, beside).belief.dateCells, alone);
+  assert.deepEqual(inferPosterior(newModel, beside).posterior.dateCells, alone);
 });
 
 test("another invoice's outcome since the last retry counts for the next one, until that is made", () => {
@@ -116,7 +117,7 @@ test("another invoice's outcome since the last retry counts for the next one, un
   const chances = (history: CustomerHistory) =>
     [newModel, taught].map(
       (model) =>
-        buildForecast(model, inferPosterior(model, history).belief, [Date.parse("2026-05-02T13:00Z")]).chances[0]!,
+        buildForecast(model, inferPosterior(model, history).posterior, [Date.parse("2026-05-02T13:00Z")]).chances[0]!,
     ) as [number, number];
   const [plain, soonAfter] = chances(other(paidCharge("2026-05-02T09:00")));
   assert.ok(soonAfter > plain + 0.1, `${soonAfter} for ${plain}`);
@@ -124,7 +125,7 @@ test("another invoice's outcome since the last retry counts for the next one, un
   assert.ok(afterDecline < before - 0.05, `${afterDecline} for ${before}`);
   const [alone, same] = chances(buildHistory([[open]]));
   assert.equal(same, alone);
-  const beside = (history: CustomerHistory) => inferPosterior(taught, history).belief.beside;
+  const beside = (history: CustomerHistory) => inferPosterior(taught, history).posterior.otherCharge;
   assert.deepEqual(beside(other(paidCharge("2026-05-02T09:00"))), {
     at: Date.parse("2026-05-02T09:00Z"),
     approved: true,
@@ -142,10 +143,10 @@ test("a later retry of a plan ignores another invoice's charge, since the retry 
   taught.mean[otherInvoiceWeight(true, 4 * HOUR)] = 1;
   const history = buildHistory([[paidCharge("2026-05-02T09:00")], [failedCharge("2026-04-28T09:00")]]);
   const [plain, same] = [newModel, taught].map((model) => {
-    const { belief } = inferPosterior(model, history);
-    const { later, foresee } = buildForecast(model, belief, [Date.parse("2026-05-02T13:00Z")]);
-    foresee([0]);
-    return Array.from(later);
+    const { posterior } = inferPosterior(model, history);
+    const { laterChances, computeLaterChances } = buildForecast(model, posterior, [Date.parse("2026-05-02T13:00Z")]);
+    computeLaterChances([0]);
+    return Array.from(laterChances);
   });
   assert.ok(plain!.length > 20);
   for (const [n, chance] of plain!.entries()) assert.ok(Math.abs(same![n]! - chance) < 1e-9);
@@ -155,11 +156,11 @@ test("the first eight charges of other invoices between two retries count", () =
   const hours = Array.from({ length: 12 }, (_, n) => paidCharge(`2026-05-02T${String(n).padStart(2, "0")}:00`));
   const others = hours.map((charge) => [charge]);
   const open = [failedCharge("2026-04-28T09:00")];
-  const { beside } = inferPosterior(newModel, buildHistory([...others, open])).belief;
-  assert.deepEqual(beside, { at: Date.parse("2026-05-02T07:00Z"), approved: true, count: 8 });
+  const { otherCharge } = inferPosterior(newModel, buildHistory([...others, open])).posterior;
+  assert.deepEqual(otherCharge, { at: Date.parse("2026-05-02T07:00Z"), approved: true, count: 8 });
   const tried = [...open, failedCharge("2026-05-02T09:30")];
   assert.equal(
-    inferPosterior(newModel, buildHistory([...others, tried])).belief.beside!.count,
+    inferPosterior(newModel, buildHistory([...others, tried])).posterior.otherCharge!.count,
     2,
     "anew after each try",
   );
@@ -167,16 +168,16 @@ test("the first eight charges of other invoices between two retries count", () =
 
 test("an earlier invoice's retries are replayed in time order, between those of the open case", () => {
   const earlier = [failedCharge("2026-04-20T09:00"), failedCharge("2026-05-01T09:00"), paidCharge("2026-05-04T09:00")];
-  const { belief, person } = inferPosterior(
+  const { posterior, person } = inferPosterior(
     newModel,
     buildHistory([earlier, [failedCharge("2026-04-28T09:00"), failedCharge("2026-05-02T09:00")]]),
   );
-  assert.deepEqual(belief.beside, { at: Date.parse("2026-05-04T09:00Z"), approved: true, count: 1 });
+  assert.deepEqual(posterior.otherCharge, { at: Date.parse("2026-05-04T09:00Z"), approved: true, count: 1 });
   assert.deepEqual(
     person.charges.map(({ at }) => new Date(at).toISOString().slice(5, 10)),
     ["04-20", "04-28", "05-01", "05-02", "05-04"],
   );
-  assert.equal(belief.recent.length, 4, "tries of a week, on either bill");
+  assert.equal(posterior.recent.length, 4, "tries of a week, on either bill");
 });
 
 test("a week's attempts are kept only up to the number that affects the model, however many there were", () => {
@@ -184,12 +185,12 @@ test("a week's attempts are kept only up to the number that affects the model, h
     failedCharge(`2026-04-${28 + (n >> 5)}T${String(n % 24).padStart(2, "0")}:00`),
   );
   const storm = each.toSorted((one, other) => +one.at - +other.at);
-  const { belief } = inferPosterior(
+  const { posterior } = inferPosterior(
     newModel,
     buildHistory([storm, storm.slice(1), [failedCharge("2026-04-28T09:30")]]),
   );
   assert.deepEqual(
-    belief.recent,
+    posterior.recent,
     storm
       .slice(-3)
       .flatMap(({ at }) => [+at, +at])
@@ -199,7 +200,7 @@ test("a week's attempts are kept only up to the number that affects the model, h
 
 test("another invoice also shows the open case how the customer is paid", () => {
   const shareOf = (held: "shares" | "cyclesBefore", words: string, history: CustomerHistory) =>
-    inferPosterior(newModel, history).belief[held][PAY_CYCLES.findIndex((cycle) => cycle.words === words)]!;
+    inferPosterior(newModel, history).posterior[held][PAY_CYCLES.findIndex((cycle) => cycle.words === words)]!;
   const open = failedCharge("2026-04-12T09:00");
   const other = [failedCharge("2026-04-20T09:00"), failedCharge("2026-04-24T09:00"), paidCharge("2026-04-29T09:00")];
   for (const held of ["shares", "cyclesBefore"] as const) {
@@ -221,13 +222,13 @@ test("an uncharged new card is no decline among the customer's other invoices", 
 
 test("an uncharged new card says nothing about the customer", () => {
   const at = new Date("2026-04-28T09:00:00Z");
-  const { person, belief } = inferPosterior(
+  const { person, posterior } = inferPosterior(
     newModel,
     buildHistory([[{ at, approved: false, codes: null, isPresumed: true }]]),
   );
   const stranger = inferPosterior(newModel, buildHistory([[{ at, approved: false, codes: null }]])).person;
   assert.deepEqual(person.charges, []);
-  assert.deepEqual(new Set(belief.dateCells), new Set([0]));
+  assert.deepEqual(new Set(posterior.dateCells), new Set([0]));
   assert.ok(stranger.charges.length === 1 && stranger.ample < person.ample);
 });
 
@@ -240,17 +241,17 @@ test("each payment method has its own weekdays, and each class of reasons its ow
   tuned.mean[rowStart("pay", "debit:card") + WEEKDAYS + 2] = 1;
   const days = ["2026-05-04", "2026-05-05"].map((day) => Date.parse(`${day}T12:00:00Z`)); // Monday and Tuesday
   const open = [failedCharge("2026-04-28T09:00")];
-  const of = (funding: string, model = tuned) =>
-    buildForecast(model, inferPosterior(model, buildHistory([open], 0, funding)).belief, days).chances;
-  const plain = of("debit", newModel);
-  const [credit, debit] = [of("credit"), of("debit")];
+  const posteriorOf = (funding: string, model = tuned) =>
+    buildForecast(model, inferPosterior(model, buildHistory([open], 0, funding)).posterior, days).chances;
+  const plain = posteriorOf("debit", newModel);
+  const [credit, debit] = [posteriorOf("credit"), posteriorOf("debit")];
   assert.ok(credit[0]! > plain[0]! + 0.05 && debit[1]! > plain[1]! + 0.05, `${[...credit]}, ${[...debit]}`);
   assert.ok(Math.abs(credit[1]! - plain[1]!) < 1e-9 && Math.abs(debit[0]! - plain[0]!) < 1e-9);
 
-  const cell = inferPosterior(newModel, buildHistory([open])).belief.dateCells[3]!;
+  const cell = inferPosterior(newModel, buildHistory([open])).posterior.dateCells[3]!;
   const dated = newLearnedModel();
   dated.mean[dateCellWeight(2, cell)] = 1;
-  assert.deepEqual(of("debit", dated), plain);
+  assert.deepEqual(posteriorOf("debit", dated), plain);
   dated.mean[dateCellWeight(1, cell)] = 1; // not enough money
-  assert.ok(of("debit", dated)[0]! > plain[0]! + 0.05);
+  assert.ok(posteriorOf("debit", dated)[0]! > plain[0]! + 0.05);
 });

@@ -50,7 +50,7 @@ export interface CustomerHistory {
   /** Local time minus UTC, in milliseconds. */
   offsetAt(at: number): number;
   /** Oldest first. The last one is the case's, whose first charge was declined. */
-  bills: readonly PastInvoice[];
+  invoices: readonly PastInvoice[];
 }
 
 /**
@@ -59,53 +59,59 @@ export interface CustomerHistory {
  * @param booking  index into SETTLEMENT_PATTERNS, for charges with the current payment method
  */
 export function inferPosterior(
-  learned: LearnedModel,
+  model: LearnedModel,
   history: CustomerHistory,
-  booking = likeliestSettlement(learned, history.traits.paymentMethodType),
-): { person: CustomerPosterior; belief: CasePosterior } {
-  const person = newCustomerPosterior(learned, history.traits.country);
+  booking = likeliestSettlement(model, history.traits.paymentMethodType),
+): { person: CustomerPosterior; posterior: CasePosterior } {
+  const person = newCustomerPosterior(model, history.traits.country);
   const past = newPaymentRecord();
-  const names = createFeatureIndexer(history.traits);
-  const cases = new Map<PastInvoice, { belief: CasePosterior; reason: Reason; isOpen: boolean }>();
-  const last = history.bills.at(-1)!;
-  for (const [bill, charge] of chargesInOrder(history.bills)) {
+  const indexFeatures = createFeatureIndexer(history.traits);
+  const cases = new Map<PastInvoice, { posterior: CasePosterior; reason: Reason; isOpen: boolean }>();
+  const lastInvoice = history.invoices.at(-1)!;
+  for (const [invoice, charge] of chargesInOrder(history.invoices)) {
     const at = charge.at.getTime();
     const reason = reasonOf(history, charge);
-    const own = cases.get(bill);
+    const ownCase = cases.get(invoice);
     // A case without later facts needs no posterior.
-    const others = [...cases]
+    const otherCases = [...cases]
       .filter(
-        ([other, { isOpen }]) => other !== bill && isOpen && (other === last || other.charges.at(-1)!.at > charge.at),
+        ([otherInvoice, { isOpen }]) =>
+          otherInvoice !== invoice &&
+          isOpen &&
+          (otherInvoice === lastInvoice || otherInvoice.charges.at(-1)!.at > charge.at),
       )
-      .map(([, { belief }]) => belief);
-    const before = others.length === 0 ? null : person.cycles.slice();
-    if (charge === bill.charges[0]) {
-      const belief = observeFirstOfInvoice(learned, history, booking, person, past, bill, reason, names);
-      if (belief) cases.set(bill, { belief, reason: reason!, isOpen: true });
-    } else if (own?.isOpen) {
-      observeRetry(learned, person, own.belief, at, reason);
+      .map(([, { posterior }]) => posterior);
+    const before = otherCases.length === 0 ? null : person.cycles.slice();
+    if (charge === invoice.charges[0]) {
+      const posterior = observeFirstOfInvoice(model, history, booking, person, past, invoice, reason, indexFeatures);
+      if (posterior) cases.set(invoice, { posterior, reason: reason!, isOpen: true });
+    } else if (ownCase?.isOpen) {
+      observeRetry(model, person, ownCase.posterior, at, reason);
       if (!charge.approved)
-        applyDecline(own.belief, declineFeaturesOf(codeOf(history, bill.charges[0]!), codeOf(history, charge)));
+        applyDecline(
+          ownCase.posterior,
+          declineFeaturesOf(codeOf(history, invoice.charges[0]!), codeOf(history, charge)),
+        );
       else {
-        own.isOpen = false;
+        ownCase.isOpen = false;
         past.unpaid--;
         past.recovered++;
-        past.lastReason = own.reason;
+        past.lastReason = ownCase.reason;
       }
     } else continue;
     if (before && !charge.isPresumed)
-      for (const belief of others) observeOtherInvoice(belief, at, reason, before, person.cycles);
+      for (const posterior of otherCases) observeOtherInvoice(posterior, at, reason, before, person.cycles);
   }
-  const open = cases.get(last);
+  const open = cases.get(lastInvoice);
   if (!open) throw new RangeError("the last bill of the history was approved, so there is no case");
-  return { person, belief: open.belief };
+  return { person, posterior: open.posterior };
 }
 
 /** Oldest first; ties in invoice order. */
-const chargesInOrder = (bills: readonly PastInvoice[]) =>
-  bills
-    .flatMap((bill) => bill.charges.map((charge) => [bill, charge] as const))
-    .sort(([, one], [, other]) => one.at.getTime() - other.at.getTime());
+const chargesInOrder = (invoices: readonly PastInvoice[]) =>
+  invoices
+    .flatMap((invoice) => invoice.charges.map((charge) => [invoice, charge] as const))
+    .sort(([, a], [, b]) => a.at.getTime() - b.at.getTime());
 
 /** Returns null if the charge did not fail. */
 const reasonOf = ({ instrument }: CustomerHistory, { approved, codes }: PastCharge): Reason | null =>
@@ -125,42 +131,44 @@ const schemeName = ({ paymentMethodType: type }: Pick<PastInvoice, "paymentMetho
 
 /** Returns the case that began with the charge; null if it was approved. */
 function observeFirstOfInvoice(
-  learned: LearnedModel,
+  model: LearnedModel,
   history: CustomerHistory,
   booking: number,
   person: CustomerPosterior,
   past: PaymentRecord,
-  bill: PastInvoice,
+  invoice: PastInvoice,
   reason: Reason | null,
-  names: ReturnType<typeof createFeatureIndexer>,
+  indexFeatures: ReturnType<typeof createFeatureIndexer>,
 ): CasePosterior | null {
-  const first = bill.charges[0]!;
-  const at = first.at.getTime();
-  const bookingOfBill =
-    schemeName(bill) === schemeName(history.traits) ? booking : likeliestSettlement(learned, bill.paymentMethodType);
-  const clock = { offsetMs: history.offsetAt(at), booking: bookingOfBill };
-  const advice = first.codes?.networkAdviceCode ?? null;
+  const firstCharge = invoice.charges[0]!;
+  const at = firstCharge.at.getTime();
+  const bookingOfInvoice =
+    schemeName(invoice) === schemeName(history.traits)
+      ? booking
+      : likeliestSettlement(model, invoice.paymentMethodType);
+  const clock = { offsetMs: history.offsetAt(at), booking: bookingOfInvoice };
+  const advice = firstCharge.codes?.networkAdviceCode ?? null;
   const traits: CaseTraits = {
     ...history.traits,
-    dollars: bill.dollars,
-    declineCode: codeOf(history, first),
+    dollars: invoice.dollars,
+    declineCode: codeOf(history, firstCharge),
     adviceCode: advice && normalizeCode(history.instrument, advice),
     past,
   };
-  if (!first.isPresumed) observeFirstCharge(learned, person, names("f", traits), clock, at, reason);
-  past.firsts++;
+  if (!firstCharge.isPresumed) observeFirstCharge(model, person, indexFeatures("f", traits), clock, at, reason);
+  past.firstCharges++;
   if (reason === null) return null;
   past.declined++;
   past.unpaid++;
-  const recent = history.bills
+  const recent = history.invoices
     .flatMap(({ charges }) => charges.map((charge) => charge.at.getTime()))
     .filter((time) => time <= at && time > at - WEEK_MS);
-  return newCasePosterior(learned, person, {
+  return newCasePosterior(model, person, {
     reason,
     code: traits.declineCode,
     standing: standingOf(past),
-    names: names("r", traits),
-    codeName: codeFeatureIndex(traits),
+    features: indexFeatures("r", traits),
+    codeFeature: codeFeatureIndex(traits),
     rows: caseRows(traits),
     clock,
     failedAt: at,

@@ -25,28 +25,28 @@ function buildHistory(charges: PastCharge[], paymentMethodType: string): Custome
     issuer: null,
   };
   const instrument = { paymentMethodType, network: null, cardCountry: "DE" };
-  return { traits, instrument, offsetAt: () => 0, bills: [{ dollars: 20, paymentMethodType, charges }] };
+  return { traits, instrument, offsetAt: () => 0, invoices: [{ dollars: 20, paymentMethodType, charges }] };
 }
 
 /**
  * Trains on retries of customers who are paid on Fridays and have spent the money by Wednesday; charges settle by one pattern.
  */
 function trainModel(booking: number, paymentMethodType: string) {
-  const learned = newLearnedModel();
+  const model = newLearnedModel();
   const start = newLearnedModel();
   for (let n = 0; n < 500; n++) {
     const failedAt = Date.UTC(2026, 0, 1 + (n % 300), 9);
     const at = failedAt + (2 + (n % 7)) * DAY + 4 * ((5 * n) % 6) * HOUR;
     const weekday = new Date(settlementDay({ offsetMs: 0, booking }, at) * DAY).getUTCDay();
     const reason = weekday === 3 || weekday === 4 ? "FUNDS" : null;
-    learnOutcome(learned, start, buildHistory([buildFailedCharge(failedAt)], paymentMethodType), {
+    learnOutcome(model, start, buildHistory([buildFailedCharge(failedAt)], paymentMethodType), {
       at: new Date(at),
       reason,
       isFirst: true,
-      said: null,
+      predictedChance: null,
     });
   }
-  return learned;
+  return model;
 }
 
 test("a scheme's settlement pattern is learned from outcomes of debits, whatever the scheme publishes", () => {
@@ -61,24 +61,24 @@ test("a scheme's settlement pattern is learned from outcomes of debits, whatever
 
 test("an outcome is learned with the settlement pattern of its time, whatever pattern follows", () => {
   const [held, other] = [7, 13];
-  const outcome = { at: new Date(Date.UTC(2026, 2, 6, 15)), reason: null, isFirst: true, said: null };
+  const outcome = { at: new Date(Date.UTC(2026, 2, 6, 15)), reason: null, isFirst: true, predictedChance: null };
   const history = buildHistory([buildFailedCharge(Date.UTC(2026, 2, 2, 9))], SEPA);
   const after = (lead: number) => {
-    const learned = newLearnedModel();
-    learned.bookings.fill(0);
-    for (let n = held; n < learned.bookings.length; n += SETTLEMENT_PATTERNS.length) learned.bookings[n] = lead;
-    for (let n = other; n < learned.bookings.length; n += SETTLEMENT_PATTERNS.length) learned.bookings[n] = lead - 1e-6;
-    learnOutcome(learned, newLearnedModel(), history, outcome);
-    return learned;
+    const model = newLearnedModel();
+    model.bookings.fill(0);
+    for (let n = held; n < model.bookings.length; n += SETTLEMENT_PATTERNS.length) model.bookings[n] = lead;
+    for (let n = other; n < model.bookings.length; n += SETTLEMENT_PATTERNS.length) model.bookings[n] = lead - 1e-6;
+    learnOutcome(model, newLearnedModel(), history, outcome);
+    return model;
   };
   const shaky = after(1e-5);
   assert.notEqual(likeliestSettlement(shaky, SEPA), held, "this outcome speaks for another one");
-  const learned = newLearnedModel();
-  learned.bookings.fill(-100);
-  for (let n = held; n < learned.bookings.length; n += SETTLEMENT_PATTERNS.length) learned.bookings[n] = 0;
-  learnOutcome(learned, newLearnedModel(), history, outcome);
-  assert.equal(likeliestSettlement(learned, SEPA), held);
-  assert.deepEqual(shaky.mean, learned.mean);
+  const model = newLearnedModel();
+  model.bookings.fill(-100);
+  for (let n = held; n < model.bookings.length; n += SETTLEMENT_PATTERNS.length) model.bookings[n] = 0;
+  learnOutcome(model, newLearnedModel(), history, outcome);
+  assert.equal(likeliestSettlement(model, SEPA), held);
+  assert.deepEqual(shaky.mean, model.mean);
 });
 
 test("cards do not affect settlement patterns", () => {
@@ -92,19 +92,23 @@ test("a retry's prediction, if any, is compared with its outcome, by the case's 
     [first, { ...buildFailedCharge(33 * DAY), codes: { ...codes, networkDeclineCode: "51" } }],
     "card",
   );
-  const learned = newLearnedModel();
+  const model = newLearnedModel();
   const outcome = { at: new Date(40 * DAY), reason: "FUNDS" as const, isFirst: false };
-  learnOutcome(learned, newLearnedModel(), history, { ...outcome, said: null });
-  assert.deepEqual(learned.shortfalls, newLearnedModel().shortfalls);
+  learnOutcome(model, newLearnedModel(), history, { ...outcome, predictedChance: null });
+  assert.deepEqual(model.shortfalls, newLearnedModel().shortfalls);
   for (let n = 0; n < 50; n++)
-    learnOutcome(learned, newLearnedModel(), history, { ...outcome, at: new Date(40 * DAY + n * HOUR), said: 0.5 });
-  assert.ok(shortfallDeviations(learned, { firstReason: "GENERIC" }, 43 * DAY) > 3);
-  assert.equal(shortfallDeviations(learned, { firstReason: "FUNDS" }, 43 * DAY), 0);
+    learnOutcome(model, newLearnedModel(), history, {
+      ...outcome,
+      at: new Date(40 * DAY + n * HOUR),
+      predictedChance: 0.5,
+    });
+  assert.ok(shortfallDeviations(model, { firstReason: "GENERIC" }, 43 * DAY) > 3);
+  assert.equal(shortfallDeviations(model, { firstReason: "FUNDS" }, 43 * DAY), 0);
 });
 
 test("the pretrained model does not change when another model learns", () => {
   const start = newLearnedModel();
-  const outcome = { at: new Date(40 * DAY), reason: null, isFirst: true, said: null };
+  const outcome = { at: new Date(40 * DAY), reason: null, isFirst: true, predictedChance: null };
   learnOutcome(newLearnedModel(), start, buildHistory([buildFailedCharge(30 * DAY)], SEPA), outcome);
   const { workspace: _, ...kept } = start;
   const { workspace: __, ...expected } = newLearnedModel();
@@ -115,15 +119,15 @@ test("a customer counts for the country once, at the first retry of the first fa
   const open = buildHistory([buildFailedCharge(30 * DAY)], "card");
   const paid = { at: new Date(5 * DAY), approved: true, codes: null };
   const countedAfter = (earlier: PastCharge[][], isFirst: boolean) => {
-    const learned = newLearnedModel();
-    const people = () => learned.cycles.reduce((sum, count) => sum + count, 0);
+    const model = newLearnedModel();
+    const people = () => model.cycles.reduce((sum, count) => sum + count, 0);
     const before = people();
-    const bills = [...earlier.map((charges) => ({ ...open.bills[0]!, charges })), ...open.bills];
+    const invoices = [...earlier.map((charges) => ({ ...open.invoices[0]!, charges })), ...open.invoices];
     learnOutcome(
-      learned,
+      model,
       newLearnedModel(),
-      { ...open, bills },
-      { at: new Date(33 * DAY), reason: null, isFirst, said: null },
+      { ...open, invoices },
+      { at: new Date(33 * DAY), reason: null, isFirst, predictedChance: null },
     );
     return Math.round(10 * (people() - before)) / 10;
   };

@@ -13,35 +13,37 @@ export interface RetryOutcome {
   /** Whether no earlier retry of the case was learned from. */
   isFirst: boolean;
   /** Approval probability predicted at the decision; null: none. */
-  said: number | null;
+  predictedChance: number | null;
 }
 
 /**
- * Changes `learned`.
+ * Changes `learnedModel`.
  *
- * @param start  the untrained model, which judges a scheme's settlement pattern: later training favors the pattern it was done
+ * @param untrained  the untrained model, which judges a scheme's settlement pattern: later training favors the pattern it was done
  * with
  * @param history  the facts right before the retry
  */
 export function learnOutcome(
-  learned: LearnedModel,
-  start: LearnedModel,
+  learnedModel: LearnedModel,
+  untrained: LearnedModel,
   history: CustomerHistory,
-  { at, reason, isFirst, said }: RetryOutcome,
+  { at, reason, isFirst, predictedChance }: RetryOutcome,
 ) {
   const scheme = history.traits.paymentMethodType;
   // With the settlement pattern from when the retry was made: this outcome may change it.
-  const { person, belief } = inferPosterior(learned, history);
+  const { person, posterior } = inferPosterior(learnedModel, history);
   if (hasSettlementPattern(scheme))
-    learnSettlement(learned, scheme, reason === null, (booking) =>
-      [start, learned].map((model) => chanceOf(model, inferPosterior(model, history, booking).belief, at.getTime())),
+    learnSettlement(learnedModel, scheme, reason === null, (booking) =>
+      [untrained, learnedModel].map((model) =>
+        chanceOf(model, inferPosterior(model, history, booking).posterior, at.getTime()),
+      ),
     );
   if (isFirst) {
     // A customer whose earlier invoice failed was counted before.
-    const hadFailed = history.bills.slice(0, -1).some(({ charges }) => charges[0]?.approved === false);
-    if (!hadFailed) countCustomer(learned, person);
-    learnCase(learned, belief);
+    const hadFailed = history.invoices.slice(0, -1).some(({ charges }) => charges[0]?.approved === false);
+    if (!hadFailed) countCustomer(learnedModel, person);
+    learnCase(learnedModel, posterior);
   }
-  learnRetry(learned, person, belief, at.getTime(), reason);
-  if (said !== null) recordPrediction(learned, belief, said, at.getTime(), reason);
+  learnRetry(learnedModel, person, posterior, at.getTime(), reason);
+  if (predictedChance !== null) recordPrediction(learnedModel, posterior, predictedChance, at.getTime(), reason);
 }

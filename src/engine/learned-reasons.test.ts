@@ -23,28 +23,28 @@ test("the reasons for an evenly spaced retry name neither its date nor a next re
   const paid = ["01", "02", "03", "04"].flatMap((month) =>
     days.map((day) => buildInvoice(`2026-${month}-${day}`, [], null)),
   );
-  const [known, history] = buildCase([...paid, buildInvoice("2026-05-11", [], "61")]);
+  const [facts, history] = buildCase([...paid, buildInvoice("2026-05-11", [], "61")]);
   for (let n = 80; n > 0; n--)
-    recordPrediction(model, { firstReason: "LIMIT" }, 0.5, +soonAfterFailure(known, -n), "LIMIT");
-  const met = { true: 0, false: 0 };
+    recordPrediction(model, { firstReason: "LIMIT" }, 0.5, +soonAfterFailure(facts, -n), "LIMIT");
+  const counts = { true: 0, false: 0 };
   let dated = 0;
   for (let n = 0; n < 30; n++) {
     const { decision, chosen } = decideLearned(
-      buildDecisionContext({ ...known, caseId: `case ${n}` }, soonAfterFailure(known, 100), history),
+      buildDecisionContext({ ...facts, caseId: `case ${n}` }, soonAfterFailure(facts, 100), history),
       history,
       model,
     );
-    const { spread, drawn } = chosen!;
-    if (drawn) continue;
-    met[`${spread}`]++;
+    const { isEvenlySpaced, isSampled } = chosen!;
+    if (isSampled) continue;
+    counts[`${isEvenlySpaced}`]++;
     const words = decision.reasons.join(" ");
-    assert.equal(/some retries are evenly spaced\. This one is /.test(words), spread);
-    assert.equal(/If it fails, .* would be next\./.test(words), !spread);
+    assert.equal(/some retries are evenly spaced\. This one is /.test(words), isEvenlySpaced);
+    assert.equal(/If it fails, .* would be next\./.test(words), !isEvenlySpaced);
     const isDated = /around this day of the month/.test(words);
-    assert.ok(!(spread && isDated), words);
+    assert.ok(!(isEvenlySpaced && isDated), words);
     dated += Number(isDated);
   }
-  assert.ok(met.true > 3 && met.false > 3 && dated > 0, JSON.stringify([met, dated]));
+  assert.ok(counts.true > 3 && counts.false > 3 && dated > 0, JSON.stringify([counts, dated]));
 });
 
 test("a passing cause is named when the decline identifies it", () => {
@@ -54,13 +54,13 @@ test("a passing cause is named when the decline identifies it", () => {
     ["65", pretrainedModel, "the limit is restored by itself"],
     ["05", newLearnedModel(), "a temporary block at the bank ends by itself"],
   ] as const) {
-    const [known, history] = buildCase([buildInvoice("2026-05-11", [], code)], { cardChange: "unasked" });
-    const said = decideLearned(
-      buildDecisionContext(known, soonAfterFailure(known, 30), history),
+    const [facts, history] = buildCase([buildInvoice("2026-05-11", [], code)], { cardChange: "unasked" });
+    const decision = decideLearned(
+      buildDecisionContext(facts, soonAfterFailure(facts, 30), history),
       history,
       model,
     ).decision.reasons.join(" ");
-    assert.match(said, new RegExp(`Most likely ${words} \\(`));
+    assert.match(decision, new RegExp(`Most likely ${words} \\(`));
   }
 });
 
@@ -73,84 +73,84 @@ test("the likeliest cause is named with its probability, in words that do not co
   ] as const)
     for (const model of [pretrainedModel, newLearnedModel()])
       for (const before of [[], PAID_ON_THE_25TH]) {
-        const [known, history] = buildCase([...before, buildInvoice("2026-05-11", [], code)]);
-        const said = decideLearned(
-          buildDecisionContext(known, soonAfterFailure(known), history),
+        const [facts, history] = buildCase([...before, buildInvoice("2026-05-11", [], code)]);
+        const decision = decideLearned(
+          buildDecisionContext(facts, soonAfterFailure(facts), history),
           history,
           model,
         ).decision.reasons.join(" ");
-        const [, words] = /Most likely (.*?) \(\d+%\)/.exec(said)!;
+        const [, words] = /Most likely (.*?) \(\d+%\)/.exec(decision)!;
         assert.match(words!, fits, code);
       }
 });
 
 test("the pay cycle is named when one is likely enough", () => {
-  const said = (bills: Parameters<typeof buildCase>[0]) => {
-    const [known, history] = buildCase(bills);
+  const decision = (invoices: Parameters<typeof buildCase>[0]) => {
+    const [facts, history] = buildCase(invoices);
     return decideLearned(
-      buildDecisionContext(known, soonAfterFailure(known), history),
+      buildDecisionContext(facts, soonAfterFailure(facts), history),
       history,
       newLearnedModel(),
     ).decision.reasons.join(" ");
   };
   assert.match(
-    said([...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [])]),
+    decision([...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [])]),
     /next payday \(\d+%\), probably .* \(\d+%\)\./,
   );
-  assert.match(said([buildInvoice("2026-05-11", [])]), /with the next payday \(\d+%\)\. /);
+  assert.match(decision([buildInvoice("2026-05-11", [])]), /with the next payday \(\d+%\)\. /);
 });
 
 test("the reason names how a time was chosen: evenly, despite poor odds, by sampling, by the hour, or by its value", () => {
-  const [known] = buildCase([buildInvoice("2026-05-11", [])]);
-  const kase = buildPosterior("FUNDS");
+  const [facts] = buildCase([buildInvoice("2026-05-11", [])]);
+  const posterior = buildPosterior("FUNDS");
   const model = newLearnedModel();
   const chosen = {
-    ...chooseRetry(model, kase, buildRetryContext())!,
-    spread: false,
-    hopeless: false,
-    drawn: false,
-    hourDrawn: false,
+    ...chooseRetry(model, posterior, buildRetryContext())!,
+    isEvenlySpaced: false,
+    isNotWorthRetrying: false,
+    isSampled: false,
+    isHourSampled: false,
   };
-  const words = (over: Partial<typeof chosen>) =>
+  const words = (overrides: Partial<typeof chosen>) =>
     explainRetry(
-      buildDecisionContext(known, soonAfterFailure(known)),
+      buildDecisionContext(facts, soonAfterFailure(facts)),
       model,
-      kase,
-      { ...chosen, ...over },
+      posterior,
+      { ...chosen, ...overrides },
       START + 86_400_000,
     ).join(" ");
-  const said: [Partial<typeof chosen>, RegExp][] = [
+  const wordings: [Partial<typeof chosen>, RegExp][] = [
     [{}, /\nThe best next time is Tue 7 April|^(?!.*No retry is expected).*The best next time is Tue 7 April/],
-    [{ spread: true }, /some retries are evenly spaced\. This one is Tue 7 April/],
-    [{ hopeless: true }, /No retry is expected to be worth its cost.* The best next time is Tue 7 April/],
-    [{ drawn: true }, /This time was sampled .* It is Tue 7 April/],
-    [{ hourDrawn: true }, /The hour was sampled .* is Tue 7 April/],
+    [{ isEvenlySpaced: true }, /some retries are evenly spaced\. This one is Tue 7 April/],
+    [{ isNotWorthRetrying: true }, /No retry is expected to be worth its cost.* The best next time is Tue 7 April/],
+    [{ isSampled: true }, /This time was sampled .* It is Tue 7 April/],
+    [{ isHourSampled: true }, /The hour was sampled .* is Tue 7 April/],
   ];
-  for (const [over] of said) {
-    const matching = said.filter(([, pattern]) => pattern.test(words(over))).map(([each]) => each);
-    assert.deepEqual(matching, [over], words(over));
+  for (const [overrides] of wordings) {
+    const matching = wordings.filter(([, pattern]) => pattern.test(words(overrides))).map(([each]) => each);
+    assert.deepEqual(matching, [overrides], words(overrides));
   }
 });
 
 test("payments around a date are mentioned only when three succeeded, none failed, and they favor the time", () => {
   const cellOf = (approved: number, failed: number) => 5 * approved + failed;
-  const [known] = buildCase([buildInvoice("2026-05-11", [])]);
+  const [facts] = buildCase([buildInvoice("2026-05-11", [])]);
   const isTold = (cell: number, here: number, without: number) => {
     const model = newLearnedModel();
     model.mean[dateCellWeight(classOf("FUNDS"), cell)] = here;
     model.mean[dateCellWeight(classOf("FUNDS"), 0)] = without;
-    const kase = { ...buildPosterior("FUNDS"), dateCells: new Uint8Array(31).fill(cell) } as ReturnType<
+    const posterior = { ...buildPosterior("FUNDS"), dateCells: new Uint8Array(31).fill(cell) } as ReturnType<
       typeof buildPosterior
     >;
-    const chosen = { ...chooseRetry(model, kase, buildRetryContext())!, spread: false, drawn: false };
-    const said = explainRetry(
-      buildDecisionContext(known, soonAfterFailure(known)),
+    const chosen = { ...chooseRetry(model, posterior, buildRetryContext())!, isEvenlySpaced: false, isSampled: false };
+    const reasons = explainRetry(
+      buildDecisionContext(facts, soonAfterFailure(facts)),
       model,
-      kase,
+      posterior,
       chosen,
       START + 86_400_000,
     ).join(" ");
-    return /Earlier payments of this customer succeeded around this day of the month/.test(said);
+    return /Earlier payments of this customer succeeded around this day of the month/.test(reasons);
   };
   assert.ok(isTold(cellOf(3, 0), 0.3, 0));
   assert.ok(isTold(cellOf(3, 0), 0.05, 0));

@@ -18,30 +18,34 @@ import { formatPercent, formatTenths } from "./shares.ts";
 
 export function explainRetry(
   context: DecisionContext,
-  learned: LearnedModel,
-  belief: CasePosterior,
+  model: LearnedModel,
+  posterior: CasePosterior,
   chosen: ChosenRetry,
   at: number,
 ) {
   const { facts, decline, locale } = context;
-  const { drawn, spread, next } = chosen;
-  const [after] = spread ? [] : next;
+  const { isSampled, isEvenlySpaced, nextTimes } = chosen;
+  const [after] = isEvenlySpaced ? [] : nextTimes;
   return [
     [describeDecline(decline, false), describeRenewal(facts, decline)],
-    [describeLikeliest(belief, decline), describeOtherInvoice(belief, locale.zone)],
+    [describeLikeliest(posterior, decline), describeOtherInvoice(posterior, locale.zone)],
     [
       describeChoice(chosen, at, locale.zone, facts.explores),
-      describeSettlement(belief, at),
-      drawn || spread ? null : describeDate(learned, belief, at),
+      describeSettlement(posterior, at),
+      isSampled || isEvenlySpaced ? null : describeDate(model, posterior, at),
       after === undefined ? null : `If it fails, ${formatZonedTime(locale.zone, after)} would be next.`,
     ],
   ].map(joinSentences);
 }
 
 /** `best`: null if no time is left. */
-export const explainNoRetry = ({ decline, locale }: DecisionContext, belief: CasePosterior, best: BestTime | null) => [
+export const explainNoRetry = (
+  { decline, locale }: DecisionContext,
+  posterior: CasePosterior,
+  best: BestTime | null,
+) => [
   describeDecline(decline, false),
-  describeLikeliest(belief, decline),
+  describeLikeliest(posterior, decline),
   best ? explainNotWorthRetrying(best, locale.zone) : NO_TIME_LEFT,
 ];
 
@@ -76,14 +80,14 @@ const FAMILY_WORDING_BY_GROUP: Readonly<Partial<Record<DeclineGroup, Partial<typ
   },
 };
 
-function describeLikeliest(belief: CasePosterior, decline: InterpretedDecline | null): string {
+function describeLikeliest(posterior: CasePosterior, decline: InterpretedDecline | null): string {
   const families = FAMILIES.map(() => 0);
   const kindShareBuffer = new Float64Array(KIND_COUNT);
-  kindShares(belief, kindShareBuffer);
+  kindShares(posterior, kindShareBuffer);
   for (let kind = 0; kind < KIND_COUNT; kind++) families[familyOfKind(kind)]! += kindShareBuffer[kind]!;
   const share = Math.max(...families);
   const family = FAMILIES[families.indexOf(share)]!;
-  const cycle = family === "cycle" ? describePayCycle(belief, share) : "";
+  const cycle = family === "cycle" ? describePayCycle(posterior, share) : "";
   const words = (decline && FAMILY_WORDING_BY_GROUP[decline.group]?.[family]) ?? FAMILY_WORDING[family];
   return `Most likely ${words} (${formatPercent(share)})${cycle}.`;
 }
@@ -97,25 +101,25 @@ function describePayCycle({ shares }: CasePosterior, ofAll: number): string {
 }
 
 /** News since the last attempt; null: none. */
-const describeOtherInvoice = ({ beside }: CasePosterior, zone: Zone): string | null =>
-  beside &&
-  `Since the last attempt, another invoice of this customer was ${beside.approved ? "paid" : "declined"}, on ${formatZonedTime(zone, beside.at)}.`;
+const describeOtherInvoice = ({ otherCharge }: CasePosterior, zone: Zone): string | null =>
+  otherCharge &&
+  `Since the last attempt, another invoice of this customer was ${otherCharge.approved ? "paid" : "declined"}, on ${formatZonedTime(zone, otherCharge.at)}.`;
 
 function describeChoice(
-  { hopeless, drawn, hourDrawn, spread, chance }: ChosenRetry,
+  { isNotWorthRetrying, isSampled, isHourSampled, isEvenlySpaced, chance }: ChosenRetry,
   at: number,
   zone: Zone,
   explores: boolean,
 ): string {
   const is = `is ${formatZonedTime(zone, at)}, with a chance of ${formatPercent(chance)}.`;
-  if (spread)
+  if (isEvenlySpaced)
     return `Recently far fewer retries after such declines were approved than predicted. Until predictions hold again, some retries are evenly spaced. This one ${is}`;
-  if (hopeless && !explores)
+  if (isNotWorthRetrying && !explores)
     return `No retry is expected to be worth its cost, but few retries after such a code were observed, so Dunlin retries all the same. The best next time ${is}`;
-  if (hopeless)
+  if (isNotWorthRetrying)
     return `No retry is expected to be worth its cost. Dunlin retries a sample of such cases to keep the model accurate. The best next time ${is}`;
-  if (drawn) return `This time was sampled to keep the model accurate, among good or earlier times. It ${is}`;
-  if (hourDrawn)
+  if (isSampled) return `This time was sampled to keep the model accurate, among good or earlier times. It ${is}`;
+  if (isHourSampled)
     return `The hour was sampled to keep the model accurate, as in one of five retries. The next time, on the best day, ${is}`;
   return `The best next time ${is}`;
 }
@@ -138,8 +142,8 @@ const MIN_NOTABLE_SCORE = 0.05;
 function describeDate({ mean }: LearnedModel, { dateCells, clock, reason }: CasePosterior, at: number): string | null {
   const cell = dateCells[dayOfMonth(settlementDay(clock, at)) - 1]!;
   const { approved, failed } = cellSteps(cell);
-  const of = classOf(reason);
-  const gain = mean[dateCellWeight(of, cell)]! - mean[dateCellWeight(of, 0)]!;
+  const classIndex = classOf(reason);
+  const gain = mean[dateCellWeight(classIndex, cell)]! - mean[dateCellWeight(classIndex, 0)]!;
   if (approved < MIN_CLEAR_STEP || failed > 0 || gain < MIN_NOTABLE_SCORE) return null;
   return "Earlier payments of this customer succeeded around this day of the month.";
 }
@@ -151,10 +155,10 @@ export const describeOutage = ({ facts, locale, issuerUpAt }: DecisionContext) =
   `The bank appears to be down: payments of several customers could not reach it, most recently on ${formatZonedTime(locale.zone, facts.issuerDownAt!.getTime())}, ${NOTHING_BEFORE} ${formatZonedTime(locale.zone, issuerUpAt)}.`;
 
 /** Rounded so that the best time's probability and the required one keep their order. */
-function explainNotWorthRetrying({ at, chance, cost, mustBring, worthFrom }: BestTime, zone: Zone): string {
+function explainNotWorthRetrying({ at, chance, cost, mustBring, minChance }: BestTime, zone: Zone): string {
   const percent = (share: number, round = Math.round) => formatTenths(round(share * 1000) / 1000);
   const needed =
-    worthFrom < 1 ? `A chance of ${percent(worthFrom, Math.ceil)} is needed` : "That is more than it could bring";
+    minChance < 1 ? `A chance of ${percent(minChance, Math.ceil)} is needed` : "That is more than it could bring";
   return `No retry is worth its cost. The best remaining time is ${formatZonedTime(zone, at)}, with a chance of ${percent(chance, Math.floor)}. A retry costs ${COST_WORDING}, here ${percent(cost)} of the amount due, plus a margin of ${percent(mustBring)}. ${needed}.`;
 }
 

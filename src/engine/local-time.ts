@@ -26,12 +26,12 @@ const MAX_OFFSETS = 2000;
 
 /** Takes an IANA name; null if it does not exist. */
 export function findZone(name: string): Zone | null {
-  const known = zoneByName.get(name);
-  if (known !== undefined) return known;
+  const knownZone = zoneByName.get(name);
+  if (knownZone !== undefined) return knownZone;
   if (zoneByName.size >= MAX_ZONES) zoneByName.clear();
-  const made = createZone(name);
-  zoneByName.set(name, made);
-  return made;
+  const zone = createZone(name);
+  zoneByName.set(name, zone);
+  return zone;
 }
 
 function createZone(name: string): Zone | null {
@@ -60,8 +60,8 @@ export function offsetMs(zone: Zone, at: number): number {
   let offset = zone.offsets.get(day);
   if (offset === undefined) {
     if (zone.offsets.size >= MAX_OFFSETS) zone.offsets.clear();
-    const first = exactOffsetMs(zone, day * DAY_MS);
-    offset = first === exactOffsetMs(zone, (day + 1) * DAY_MS) ? first : Number.NaN;
+    const firstOffset = exactOffsetMs(zone, day * DAY_MS);
+    offset = firstOffset === exactOffsetMs(zone, (day + 1) * DAY_MS) ? firstOffset : Number.NaN;
     zone.offsets.set(day, offset);
   }
   return Number.isNaN(offset) ? exactOffsetMs(zone, at) : offset;
@@ -94,17 +94,17 @@ export const atLocalTime = (zone: Zone, { year, month, day }: LocalDay, hour: nu
   fromLocalTime(zone, Date.UTC(year, month - 1, day, hour));
 
 /**
- * `wanted` is a local time written as UTC. One that clocks skip becomes the same distance after the change; of one that occurs
+ * `localMs` is a local time written as UTC. One that clocks skip becomes the same distance after the change; of one that occurs
  * twice, the first is taken.
  */
-export function fromLocalTime(zone: Zone, wanted: number): number {
-  const before = offsetMs(zone, wanted - DAY_MS);
-  const after = offsetMs(zone, wanted + DAY_MS);
-  if (before === after) return wanted - before;
-  const earlier = wanted - Math.max(before, after);
-  const later = wanted - Math.min(before, after);
-  for (const at of [earlier, later]) if (at + offsetMs(zone, at) === wanted) return at;
-  return wanted - before;
+export function fromLocalTime(zone: Zone, localMs: number): number {
+  const before = offsetMs(zone, localMs - DAY_MS);
+  const after = offsetMs(zone, localMs + DAY_MS);
+  if (before === after) return localMs - before;
+  const earlier = localMs - Math.max(before, after);
+  const laterGuess = localMs - Math.min(before, after);
+  for (const at of [earlier, laterGuess]) if (at + offsetMs(zone, at) === localMs) return at;
+  return localMs - before;
 }
 
 const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];

@@ -12,13 +12,13 @@ const MIN_PERIOD_MS = DAY_MS;
  * Returns when one of these subscriptions is billed next, by the interval between its last two invoices, in milliseconds; null if
  * unknown.
  *
- * @param bills  in any order
+ * @param invoices  in any order
  * @param after  an invoice due before this that did not come is not awaited
  */
-export function findNextInvoiceTime(bills: readonly SubscriptionInvoice[], after: number): number | null {
+export function findNextInvoiceTime(invoices: readonly SubscriptionInvoice[], after: number): number | null {
   let soonest: number | null = null;
-  for (const of of Map.groupBy(bills, ({ subscriptionId }) => subscriptionId).values()) {
-    const times = of.map(({ at }) => at.getTime()).sort((a, b) => b - a);
+  for (const subscriptionInvoices of Map.groupBy(invoices, ({ subscriptionId }) => subscriptionId).values()) {
+    const times = subscriptionInvoices.map(({ at }) => at.getTime()).sort((a, b) => b - a);
     const latest = times[0]!;
     const before = times.find((time) => time <= latest - MIN_PERIOD_MS);
     if (before === undefined) continue;

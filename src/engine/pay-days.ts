@@ -34,8 +34,8 @@ const FIFTH_BUSINESS_DAY = new Set(["BR"]);
 export function findPayDay(day: LocalDay, country: string | null): PayDay | null {
   if (isWeekend(day)) return null;
   if (daysToMonthEnd(day) <= daysOffAfter(day)) return { words: "the last business day of the month", weight: 3 };
-  const usual = country === null ? [] : (USUAL_PAY_DATES[country] ?? []);
-  for (const date of usual) if (isPostedFor(day, date)) return { words: `wages of the ${date}th`, weight: 3 };
+  const usualDates = country === null ? [] : (USUAL_PAY_DATES[country] ?? []);
+  for (const date of usualDates) if (isPostedFor(day, date)) return { words: `wages of the ${date}th`, weight: 3 };
   if (country !== null && FIFTH_BUSINESS_DAY.has(country) && businessDayOfMonth(day) === 5)
     return { words: "the fifth business day of the month", weight: 3 };
   for (const date of USUAL_PAY_DATES_EVERYWHERE)

@@ -31,14 +31,14 @@ function smallWorld(days: number, seed: number): SmallWorld {
     fresh: Array(3 * days).fill(0.01),
     same: Array(3 * days).fill(0.01),
     paidOn: new Int32Array(3 * days),
-    next: new Float64Array(3 * days),
-    later: new Float64Array(6 * days),
+    nextChances: new Float64Array(3 * days),
+    laterChances: new Float64Array(6 * days),
     lastPaidOn: [-5, -5, -1],
-    foresee(slots) {
+    computeLaterChances(slots) {
       for (const slot of slots) {
         for (let place = slot * 3; place < slot * 3 + 3; place++) {
-          world.later[2 * place] = world.same[place]!;
-          world.later[2 * place + 1] = world.fresh[place]!;
+          world.laterChances[2 * place] = world.same[place]!;
+          world.laterChances[2 * place + 1] = world.fresh[place]!;
         }
       }
     },
@@ -53,8 +53,8 @@ function smallWorld(days: number, seed: number): SmallWorld {
         world.same[place] = 0.05;
         world.paidOn[place] = paid[k]!;
       }
-      world.next[place] = chanceOf(world, day, k, null);
-      world.chances[day]! += world.shares[k]! * world.next[place]!;
+      world.nextChances[place] = chanceOf(world, day, k, null);
+      world.chances[day]! += world.shares[k]! * world.nextChances[place]!;
     }
   }
   return world;
@@ -73,22 +73,23 @@ function expectedValue(
   cost: number,
   worthAt: (at: number) => number,
 ): number {
-  let worth = 0;
+  let total = 0;
   for (let k = 0; k < 3; k++) {
-    let left = world.shares[k]!;
+    let remaining = world.shares[k]!;
     plan.forEach((slot, n) => {
       const p = chanceOf(world, slot, k, plan[n - 1] ?? null);
-      worth += left * (p * worthAt(world.slots[slot]!) - cost);
-      left *= 1 - p;
+      total += remaining * (p * worthAt(world.slots[slot]!) - cost);
+      remaining *= 1 - p;
     });
   }
-  return worth;
+  return total;
 }
 
-function* listPlans(days: number, tries: number, from = 0): Generator<number[]> {
+function* listPlans(days: number, retryCount: number, from = 0): Generator<number[]> {
   yield [];
-  if (tries === 0) return;
-  for (let day = from; day < days; day++) for (const rest of listPlans(days, tries - 1, day + 1)) yield [day, ...rest];
+  if (retryCount === 0) return;
+  for (let day = from; day < days; day++)
+    for (const rest of listPlans(days, retryCount - 1, day + 1)) yield [day, ...rest];
 }
 
 test("the plan is nearly as good as the best of all plans in small worlds", () => {
@@ -96,13 +97,13 @@ test("the plan is nearly as good as the best of all plans in small worlds", () =
   let reached = 0;
   for (let seed = 1; seed <= 60; seed++) {
     const world = smallWorld(9, seed);
-    const plan = planRetries(world, 3, { worthAt, cost: 0.02 });
+    const plan = planRetries(world, 3, { valueAt: worthAt, cost: 0.02 });
     let best = 0;
     for (const other of listPlans(9, 3)) best = Math.max(best, expectedValue(world, other, 0.02, worthAt));
     const own = expectedValue(world, plan.slots, 0.02, worthAt);
-    assert.ok(Math.abs(own - plan.worth) < 1e-9, `seed ${seed}: ${own} is not ${plan.worth}`);
-    assert.ok(plan.worth >= 0.95 * best, `seed ${seed}: ${plan.worth} of ${best}`);
-    reached += plan.worth / best / 60;
+    assert.ok(Math.abs(own - plan.expectedValue) < 1e-9, `seed ${seed}: ${own} is not ${plan.expectedValue}`);
+    assert.ok(plan.expectedValue >= 0.95 * best, `seed ${seed}: ${plan.expectedValue} of ${best}`);
+    reached += plan.expectedValue / best / 60;
   }
   // The greedy choice with moves is within 0.5% of the best on average; checking all pairs first would cost too much.
   assert.ok(reached >= 0.995, `${reached}`);
@@ -114,11 +115,11 @@ test("no retry of a plan has a higher value elsewhere between its neighbors", ()
   let moved = 0;
   for (let seed = 1; seed <= 200; seed++) {
     const world = smallWorld(24, seed);
-    const { slots, worth, grown } = planRetries(world, 5, { worthAt, cost: 0.02 });
+    const { slots, expectedValue: value, grown } = planRetries(world, 5, { valueAt: worthAt, cost: 0.02 });
     if ([...grown].sort((a, b) => a - b).join() !== slots.join()) moved++;
     for (let n = 0; n < slots.length; n++)
       for (let slot = (slots[n - 1] ?? -1) + 1; slot < (slots[n + 1] ?? 24); slot++)
-        most = Math.max(most, expectedValue(world, slots.with(n, slot), 0.02, worthAt) - worth);
+        most = Math.max(most, expectedValue(world, slots.with(n, slot), 0.02, worthAt) - value);
   }
   assert.ok(most < 0.004, `${most}`);
   assert.ok(moved > 20, `${moved}`);
@@ -128,13 +129,13 @@ test("the value of another next retry is that of the plan with this retry as its
   const worthAt = (at: number) => 1 - (0.004 * at) / DAY;
   for (let seed = 1; seed <= 20; seed++) {
     const world = smallWorld(9, seed);
-    const stakes = { worthAt, cost: 0.02 };
-    const plan = planRetries(world, 3, stakes);
-    valuesByNextSlot(world, plan, stakes).forEach((worth, n) => {
+    const retryValue = { valueAt: worthAt, cost: 0.02 };
+    const plan = planRetries(world, 3, retryValue);
+    valuesByNextSlot(world, plan, retryValue).forEach((value, n) => {
       const slot = plan.picked[n]!;
       const follow = plan.slots.slice(1).filter((day) => day > slot);
       assert.ok(
-        Math.abs(worth - expectedValue(world, [slot, ...follow], 0.02, worthAt)) < 1e-9,
+        Math.abs(value - expectedValue(world, [slot, ...follow], 0.02, worthAt)) < 1e-9,
         `seed ${seed}, ${slot}`,
       );
     });
@@ -142,15 +143,15 @@ test("the value of another next retry is that of the plan with this retry as its
 });
 
 test("nothing is planned when every retry costs more than it brings", () => {
-  const plan = planRetries(smallWorld(9, 4), 3, { worthAt: () => 1, cost: 0.9 });
-  assert.deepEqual([plan.slots.length, plan.worth], [0, 0]);
+  const plan = planRetries(smallWorld(9, 4), 3, { valueAt: () => 1, cost: 0.9 });
+  assert.deepEqual([plan.slots.length, plan.expectedValue], [0, 0]);
 });
 
 test("planned retries are at least nearly a day apart, and never more than allowed", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const world = smallWorld(28, seed);
     const dense = { ...world, slots: world.slots.map((at) => at / 6) };
-    const at = planRetries(dense, 4, { worthAt: () => 1, cost: 0.001 }).slots.map((slot) => dense.slots[slot]!);
+    const at = planRetries(dense, 4, { valueAt: () => 1, cost: 0.001 }).slots.map((slot) => dense.slots[slot]!);
     assert.ok(at.length <= 4);
     for (let n = 1; n < at.length; n++) assert.ok(at[n]! - at[n - 1]! >= 20 * 3_600_000);
   }
@@ -161,7 +162,7 @@ test("retries are closer, and as far apart as they can be, when the window has n
   for (let seed = 1; seed <= 20; seed++) {
     const world = smallWorld(7, seed);
     const dense = { ...world, slots: world.slots.map((at) => at / 6) };
-    const at = planRetries(dense, 4, { worthAt: () => 1, cost: 0.001 }).slots.map((slot) => dense.slots[slot]!);
+    const at = planRetries(dense, 4, { valueAt: () => 1, cost: 0.001 }).slots.map((slot) => dense.slots[slot]!);
     for (let n = 1; n < at.length; n++) assert.ok(at[n]! - at[n - 1]! >= DAY / 3);
     longest = Math.max(longest, at.length);
   }
@@ -178,14 +179,14 @@ test("the plan is nearly the best of all plans that keep a limit", () => {
   let without = 0;
   for (let seed = 1; seed <= 60; seed++) {
     const world = smallWorld(9, seed);
-    const plan = planRetries(world, 3, { worthAt, cost: 0.02 }, [limit]);
+    const plan = planRetries(world, 3, { valueAt: worthAt, cost: 0.02 }, [limit]);
     assert.ok(keeps(plan.slots), `seed ${seed}: ${plan.slots}`);
-    if (!keeps(planRetries(world, 3, { worthAt, cost: 0.02 }).slots)) without++;
+    if (!keeps(planRetries(world, 3, { valueAt: worthAt, cost: 0.02 }).slots)) without++;
     let best = 0;
     for (const other of listPlans(9, 3))
       if (keeps(other)) best = Math.max(best, expectedValue(world, other, 0.02, worthAt));
-    assert.ok(plan.worth >= 0.8 * best, `seed ${seed}: ${plan.worth} of ${best}`);
-    reached += plan.worth / best / 60;
+    assert.ok(plan.expectedValue >= 0.8 * best, `seed ${seed}: ${plan.expectedValue} of ${best}`);
+    reached += plan.expectedValue / best / 60;
   }
   assert.ok(reached >= 0.985, `${reached}`);
   assert.ok(without > 30, `only ${without} plans would not keep it anyway`);
@@ -193,5 +194,5 @@ test("the plan is nearly the best of all plans that keep a limit", () => {
 
 test("a retry that the guard allows is planned alone when a limit might not hold for several", () => {
   const full = { times: [-DAY], attemptsMax: 1, windowMs: 99 * DAY };
-  assert.equal(planRetries(smallWorld(9, 4), 3, { worthAt: () => 1, cost: 0.02 }, [full]).slots.length, 1);
+  assert.equal(planRetries(smallWorld(9, 4), 3, { valueAt: () => 1, cost: 0.02 }, [full]).slots.length, 1);
 });

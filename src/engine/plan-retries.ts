@@ -23,7 +23,7 @@ export interface RetryPlan {
   /** Forecast slots, earliest first; empty if no retry is worth making. */
   slots: readonly number[];
   /** The whole plan's expected value as a fraction of the amount due. */
-  worth: number;
+  expectedValue: number;
   /** The slots it was chosen from, earliest first. */
   picked: readonly number[];
   limits: readonly PlanLimit[];
@@ -47,71 +47,76 @@ const MIN_GAIN = 1e-9;
  * nothing and take most time.
  *
  * @param limits  kept by all retries together, so that scarce ones are not spent early
- * @param aside  a slot that no plan may use; -1: none
+ * @param excludedSlot  a slot that no plan may use; -1: none
  */
 export function planRetries(
   forecast: Forecast,
-  tries: number,
-  stakes: RetryValue,
+  retryCount: number,
+  retryValue: RetryValue,
   limits: readonly PlanLimit[] = [],
-  aside = -1,
+  excludedSlot = -1,
 ): RetryPlan {
-  const picked = bestOf24Hours(forecast, aside);
-  forecast.foresee(picked);
-  const apartMs = minGapOf(forecast, tries);
-  const length = Math.min(tries, MAX_PLAN_LENGTH);
-  const board = createPlanEvaluator(forecast, stakes, length, limits, apartMs);
+  const picked = bestOf24Hours(forecast, excludedSlot);
+  forecast.computeLaterChances(picked);
+  const apartMs = minGapOf(forecast, retryCount);
+  const length = Math.min(retryCount, MAX_PLAN_LENGTH);
+  const evaluator = createPlanEvaluator(forecast, retryValue, length, limits, apartMs);
   // By picked slot, the latest known.
   const gains = new Float64Array(picked.length);
   // The picked slots in evaluation order.
-  const order = new Int32Array(picked.length);
-  for (let n = 0; n < order.length; n++) order[n] = n;
+  const evaluationOrder = new Int32Array(picked.length);
+  for (let index = 0; index < evaluationOrder.length; index++) evaluationOrder[index] = index;
   const grown: number[] = [];
-  let worth = 0;
+  let value = 0;
   while (grown.length < length) {
     // A second retry is scored differently, so the first one's gains say nothing about it.
-    const slot = findBestAddition(board, picked, worth, gains, order, grown.length > 1);
+    const slot = findBestAddition(evaluator, picked, value, gains, evaluationOrder, grown.length > 1);
     if (slot < 0) break;
     grown.push(slot);
-    worth = insertRetry(board, findInsertPosition(board, slot), slot);
+    value = insertRetry(evaluator, findInsertPosition(evaluator, slot), slot);
   }
-  return { ...improvePlan(board, picked, worth), picked, limits, apartMs, grown };
+  return { ...improvePlan(evaluator, picked, value), picked, limits, apartMs, grown };
 }
 
 /** As `planRetries`, which adds the same slots whatever the maximum. */
-export function planFewerRetries(forecast: Forecast, tries: number, stakes: RetryValue, plan: RetryPlan): RetryPlan {
+export function planFewerRetries(
+  forecast: Forecast,
+  retryCount: number,
+  retryValue: RetryValue,
+  plan: RetryPlan,
+): RetryPlan {
   const { picked, limits, apartMs } = plan;
-  const grown = plan.grown.slice(0, tries);
-  const board = createPlanEvaluator(forecast, stakes, grown.length, limits, apartMs);
-  const worth = grown.reduce((_, slot) => insertRetry(board, findInsertPosition(board, slot), slot), 0);
-  return { ...improvePlan(board, picked, worth), picked, limits, apartMs, grown };
+  const grown = plan.grown.slice(0, retryCount);
+  const evaluator = createPlanEvaluator(forecast, retryValue, grown.length, limits, apartMs);
+  const value = grown.reduce((_, slot) => insertRetry(evaluator, findInsertPosition(evaluator, slot), slot), 0);
+  return { ...improvePlan(evaluator, picked, value), picked, limits, apartMs, grown };
 }
 
 function improvePlan(
-  board: PlanEvaluator,
+  evaluator: PlanEvaluator,
   picked: readonly number[],
   grownTo: number,
-): Pick<RetryPlan, "slots" | "worth"> {
-  let worth = grownTo;
-  for (let round = 0; round < MAX_ROUNDS && worth > 0; round++) {
-    const before = worth;
-    worth = moveEachRetry(board, picked, worth);
-    if (worth < before + SMALL_GAIN_RATE) break;
-    computeValuesToGo(board);
+): Pick<RetryPlan, "slots" | "expectedValue"> {
+  let value = grownTo;
+  for (let round = 0; round < MAX_ROUNDS && value > 0; round++) {
+    const before = value;
+    value = moveEachRetry(evaluator, picked, value);
+    if (value < before + SMALL_GAIN_RATE) break;
+    computeValuesToGo(evaluator);
   }
-  return { slots: getPlan(board), worth };
+  return { slots: getPlan(evaluator), expectedValue: value };
 }
 
 /** Includes all slots of the first 24 hours: after a bank fault hours count. */
-function bestOf24Hours({ slots, chances }: Forecast, aside: number): number[] {
+function bestOf24Hours({ slots, chances }: Forecast, excludedSlot: number): number[] {
   const found: number[] = [];
   const start = slots[0] ?? 0;
   const dayOf = (slot: number) => Math.floor((slots[slot]! - start) / DAY_MS);
   for (let slot = 0; slot < slots.length; slot++) {
-    if (slot === aside) continue;
-    const last = found.at(-1);
-    if (last === undefined || dayOf(slot) === 0 || dayOf(last) !== dayOf(slot)) found.push(slot);
-    else if (chances[slot]! > chances[last]!) found[found.length - 1] = slot;
+    if (slot === excludedSlot) continue;
+    const lastSlot = found.at(-1);
+    if (lastSlot === undefined || dayOf(slot) === 0 || dayOf(lastSlot) !== dayOf(slot)) found.push(slot);
+    else if (chances[slot]! > chances[lastSlot]!) found[found.length - 1] = slot;
   }
   return found;
 }
@@ -126,64 +131,64 @@ const GAIN_OPTIMISM = 1.2;
  * @returns the slot; -1: none raises the value
  */
 function findBestAddition(
-  board: PlanEvaluator,
+  evaluator: PlanEvaluator,
   picked: readonly number[],
   ofPlan: number,
   gains: Float64Array,
-  order: Int32Array,
+  evaluationOrder: Int32Array,
   isLess: boolean,
 ): number {
   let most = ofPlan + MIN_GAIN;
   let found = -1;
-  if (isLess) sortByGain(order, gains);
-  for (let looks = 0; looks < picked.length; looks++) {
-    const n = order[looks]!;
-    if (isLess && ofPlan + gains[n]! * GAIN_OPTIMISM <= most) break;
-    const place = findInsertPosition(board, picked[n]!);
-    if (place < 0) continue;
-    const worth = evaluateWith(board, picked[n]!, place, place);
-    gains[n] = worth - ofPlan;
-    if (worth <= most) continue;
-    most = worth;
-    found = picked[n]!;
+  if (isLess) sortByGain(evaluationOrder, gains);
+  for (let rank = 0; rank < picked.length; rank++) {
+    const index = evaluationOrder[rank]!;
+    if (isLess && ofPlan + gains[index]! * GAIN_OPTIMISM <= most) break;
+    const position = findInsertPosition(evaluator, picked[index]!);
+    if (position < 0) continue;
+    const value = evaluateWith(evaluator, picked[index]!, position, position);
+    gains[index] = value - ofPlan;
+    if (value <= most) continue;
+    most = value;
+    found = picked[index]!;
   }
   return found;
 }
 
 /** Highest gain first; ties by time. An insertion sort, since the order hardly changes between retries. */
-function sortByGain(order: Int32Array, gains: Float64Array) {
-  for (let n = 1; n < gains.length; n++) {
-    const one = order[n]!;
-    const gain = gains[one]!;
-    let place = n;
-    for (; place > 0; place--) {
-      const other = order[place - 1]!;
-      if (gains[other]! > gain || (gains[other] === gain && other < one)) break;
-      order[place] = other;
+function sortByGain(evaluationOrder: Int32Array, gains: Float64Array) {
+  for (let index = 1; index < gains.length; index++) {
+    const moved = evaluationOrder[index]!;
+    const gain = gains[moved]!;
+    let position = index;
+    for (; position > 0; position--) {
+      const other = evaluationOrder[position - 1]!;
+      if (gains[other]! > gain || (gains[other] === gain && other < moved)) break;
+      evaluationOrder[position] = other;
     }
-    order[place] = one;
+    evaluationOrder[position] = moved;
   }
 }
 
 /** Moves retries in order. Returns the plan's value. */
-function moveEachRetry(board: PlanEvaluator, picked: readonly number[], ofPlan: number): number {
-  const plan = getPlan(board);
+function moveEachRetry(evaluator: PlanEvaluator, picked: readonly number[], ofPlan: number): number {
+  const plan = getPlan(evaluator);
   let most = ofPlan;
-  let n = 0;
-  for (let place = 0; place < plan.length; place++) {
-    let best = plan[place]!;
-    const next = plan[place + 1] ?? Number.POSITIVE_INFINITY;
-    while (n < picked.length && place > 0 && picked[n]! <= plan[place - 1]!) n++;
-    for (let m = n; m < picked.length && picked[m]! < next; m++) {
+  let index = 0;
+  for (let position = 0; position < plan.length; position++) {
+    let bestSlot = plan[position]!;
+    const nextSlot = plan[position + 1] ?? Number.POSITIVE_INFINITY;
+    while (index < picked.length && position > 0 && picked[index]! <= plan[position - 1]!) index++;
+    for (let m = index; m < picked.length && picked[m]! < nextSlot; m++) {
       const slot = picked[m]!;
-      if (slot === best || !canPlaceRetry(board, slot, place, place + 1)) continue;
-      const worth = evaluateWith(board, slot, place, place + 1);
-      if (worth <= most + MIN_GAIN) continue;
-      most = worth;
-      best = slot;
+      if (slot === bestSlot || !canPlaceRetry(evaluator, slot, position, position + 1)) continue;
+      const value = evaluateWith(evaluator, slot, position, position + 1);
+      if (value <= most + MIN_GAIN) continue;
+      most = value;
+      bestSlot = slot;
     }
-    plan[place] = best;
-    moveRetry(board, place, best);
+    plan[position] = bestSlot;
+    moveRetry(evaluator, position, bestSlot);
   }
   return most;
 }
@@ -198,36 +203,36 @@ export function findFollowingSlots(
   let from = 1;
   while (from < plan.length && !isFarEnoughApart(forecast, slot, plan[from]!, apartMs)) from++;
   if (limits.length === 0) return plan.slice(from);
-  const moments = [slots[slot]!];
+  const times = [slots[slot]!];
   return plan.slice(from).filter((other) => {
-    const then = slots[other]!;
-    if (!limits.every((limit) => keepsLimit(limit, moments, then))) return false;
-    moments.push(then);
+    const time = slots[other]!;
+    if (!limits.every((limit) => keepsLimit(limit, times, time))) return false;
+    times.push(time);
     return true;
   });
 }
 
 /** By picked slot: the plan's value if its next retry is made there and the others follow as far as they can. */
-export function valuesByNextSlot(forecast: Forecast, plan: RetryPlan, stakes: RetryValue): number[] {
-  const board = createPlanEvaluator(forecast, stakes, plan.slots.length);
-  const worth: number[] = [];
-  let looked: readonly number[] | null = null;
+export function valuesByNextSlot(forecast: Forecast, plan: RetryPlan, retryValue: RetryValue): number[] {
+  const evaluator = createPlanEvaluator(forecast, retryValue, plan.slots.length);
+  const values: number[] = [];
+  let evaluated: readonly number[] | null = null;
   for (const slot of plan.picked) {
     const follow = findFollowingSlots(forecast, plan, slot);
-    if (looked === null || !isSuffix(looked, follow)) {
-      evaluatePlan(board, follow);
-      looked = follow;
+    if (evaluated === null || !isSuffix(evaluated, follow)) {
+      evaluatePlan(evaluator, follow);
+      evaluated = follow;
     }
-    worth.push(evaluateWith(board, slot, 0, looked.length - follow.length));
+    values.push(evaluateWith(evaluator, slot, 0, evaluated.length - follow.length));
   }
-  return worth;
+  return values;
 }
 
 /** The last retries' value does not depend on the earlier ones, so one evaluation serves both. */
-function isSuffix(of: readonly number[], end: readonly number[]): boolean {
-  const from = of.length - end.length;
+function isSuffix(sequence: readonly number[], suffix: readonly number[]): boolean {
+  const from = sequence.length - suffix.length;
   if (from < 0) return false;
-  for (let n = 0; n < end.length; n++) if (end[n] !== of[from + n]) return false;
+  for (let index = 0; index < suffix.length; index++) if (suffix[index] !== sequence[from + index]) return false;
   return true;
 }
 
@@ -236,8 +241,8 @@ function isSuffix(of: readonly number[], end: readonly number[]): boolean {
  *
  * @param sets  forecast slots, earliest first
  */
-export function evaluateSets(forecast: Forecast, sets: readonly (readonly number[])[], stakes: RetryValue) {
-  forecast.foresee(sets.flat());
-  const board = createPlanEvaluator(forecast, stakes, Math.max(0, ...sets.map(({ length }) => length)));
-  return sets.map((slots) => evaluatePlan(board, slots));
+export function evaluateSets(forecast: Forecast, sets: readonly (readonly number[])[], retryValue: RetryValue) {
+  forecast.computeLaterChances(sets.flat());
+  const evaluator = createPlanEvaluator(forecast, retryValue, Math.max(0, ...sets.map(({ length }) => length)));
+  return sets.map((slots) => evaluatePlan(evaluator, slots));
 }

@@ -11,9 +11,9 @@ import type { InterpretedDecline } from "./rules/interpret-decline.ts";
 
 test("the reasons give both numbers, and blame no rule, when the time left fits fewer retries than allowed", () => {
   const [{ ledger, ...rest }] = buildCase(PAID_ON_THE_25TH, { paymentMethodType: "paypal", network: null });
-  const known = { ...rest, ledger: ledger.slice(0, 1) };
-  const situation = buildDecisionContext(known, soonAfterFailure(known));
-  const end = +known.windowEndsAt;
+  const facts = { ...rest, ledger: ledger.slice(0, 1) };
+  const situation = buildDecisionContext(facts, soonAfterFailure(facts));
+  const end = +facts.windowEndsAt;
   const retry = (hoursLeft: number) =>
     buildRetryDecision(situation, end - hoursLeft * HOUR_MS, [], null, hoursLeft / 2);
   const words = (hoursLeft: number) =>
@@ -26,7 +26,7 @@ test("the reasons give both numbers, and blame no rule, when the time left fits 
     "After this one, 1 more retry would be allowed, but there is no time for it before the window ends on Sat 9 May.",
   );
   const { reasons } = buildRetryDecision(
-    buildDecisionContext(buildCase(PAID_ON_THE_25TH)[0], soonAfterFailure(known)),
+    buildDecisionContext(buildCase(PAID_ON_THE_25TH)[0], soonAfterFailure(facts)),
     end - 26 * HOUR_MS,
     [],
     null,
@@ -62,7 +62,7 @@ test("each reason for a time has its own words, with the time", () => {
   const place = { zone: findZone("Europe/Berlin")!, country: "DE" };
   const at = Date.parse("2026-04-15T07:02:00Z");
   const payDay = { weight: 1, words: "the 15th" };
-  const said: Record<CandidateTime["why"], RegExp> = {
+  const wordings: Record<CandidateTime["why"], RegExp> = {
     pay_day: /^Wed 15 April is a likely pay day in Germany \(the 15th\), so the next retry is on that morning/,
     day_turn: /^Limits usually reset at midnight, /,
     month_turn: /^Limits usually reset with a new month, /,
@@ -72,7 +72,7 @@ test("each reason for a time has its own words, with the time", () => {
     morning: /^The remaining retries are spaced evenly over the remaining days, each in the local morning: /,
     even: /^The remaining retries are spaced evenly over the remaining time: /,
   };
-  for (const [why, words] of Object.entries(said)) {
+  for (const [why, words] of Object.entries(wordings)) {
     const reason = explainTime({ at, why, payDay } as CandidateTime, at, place);
     assert.match(reason, words);
     assert.match(reason, /Wed 15 April, 09:02 \(Europe\/Berlin\)\.$/);

@@ -51,77 +51,81 @@ const CARD_CHANGE_WORDING = {
 
 /** `which` names the attempt: "The last attempt". */
 export function describeFailure(which: string, { group, words, codes }: InterpretedDecline): string {
-  const named = describeCodes(codes);
-  const unknown = named === null ? " without a reason" : " with an unknown code";
+  const codesText = describeCodes(codes);
+  const unknown = codesText === null ? " without a reason" : " with an unknown code";
   const why = group === "UNKNOWN" ? unknown : `: ${words ?? GROUP_WORDING[group]}`;
-  return `${which} failed${why}${named === null ? "" : ` (${named})`}.`;
+  return `${which} failed${why}${codesText === null ? "" : ` (${codesText})`}.`;
 }
 
 /** `at` is later than the time if it is slightly late and comes at once. */
-export function explainTime(moment: CandidateTime, at: number, place: CustomerLocale): string {
-  const when = formatZonedTime(place.zone, at);
-  const day = formatDay(localDay(place.zone, moment.at));
-  switch (moment.why) {
+export function explainTime(candidate: CandidateTime, at: number, locale: CustomerLocale): string {
+  const time = formatZonedTime(locale.zone, at);
+  const day = formatDay(localDay(locale.zone, candidate.at));
+  switch (candidate.why) {
     case "pay_day":
-      return `${day} is a likely pay day${describeCountry(place.country)} (${moment.payDay!.words}), so the next retry is on that morning, after payments were booked overnight: ${when}.`;
+      return `${day} is a likely pay day${describeCountry(locale.country)} (${candidate.payDay!.words}), so the next retry is on that morning, after payments were booked overnight: ${time}.`;
     case "day_turn":
-      return `Limits usually reset at midnight, so the next retry is on ${when}.`;
+      return `Limits usually reset at midnight, so the next retry is on ${time}.`;
     case "month_turn":
-      return `Limits usually reset with a new month, so the next retry is on ${when}.`;
+      return `Limits usually reset with a new month, so the next retry is on ${time}.`;
     case "outage":
-      return `Such faults usually end within hours, so the next retry is soon: ${when}.`;
+      return `Such faults usually end within hours, so the next retry is soon: ${time}.`;
     case "new_card":
-      return `The first retry with it comes about an hour later: ${when}.`;
+      return `The first retry with it comes about an hour later: ${time}.`;
     case "last_chance":
-      return `Better times were missed and the recovery window ends soon, so the retry comes at once: ${when}.`;
+      return `Better times were missed and the recovery window ends soon, so the retry comes at once: ${time}.`;
     case "morning":
-      return `The remaining retries are spaced evenly over the remaining days, each in the local morning: ${when}.`;
+      return `The remaining retries are spaced evenly over the remaining days, each in the local morning: ${time}.`;
     case "even":
-      return `The remaining retries are spaced evenly over the remaining time: ${when}.`;
+      return `The remaining retries are spaced evenly over the remaining time: ${time}.`;
   }
 }
 
 /**
  * @param why  reasons for the time; sentences about rules follow
- * @param held  the rule that delayed the retry; null: none
- * @param room  more retries that fit before the window ends, if they fail like the latest one
+ * @param heldBackBy  the rule that delayed the retry; null: none
+ * @param timeFor  more retries that fit before the window ends, if they fail like the latest one
  */
 export function buildRetryDecision(
   context: DecisionContext,
   at: number,
   why: string[],
-  held: Ruling | null,
-  room: number,
+  heldBackBy: Ruling | null,
+  timeFor: number,
 ): Decision {
   const { facts, locale } = context;
   const unknown = describeUnknownMethod(context);
   const { count, rule } = retriesLeftOf(context);
-  const left = describeRetriesLeft(count - 1, room, formatDay(localDay(locale.zone, facts.windowEndsAt.getTime())));
-  const leftByRule = rule && count - 1 <= room ? `${left} ${rule.sentence}` : null;
+  const retriesLeft = describeRetriesLeft(
+    count - 1,
+    timeFor,
+    formatDay(localDay(locale.zone, facts.windowEndsAt.getTime())),
+  );
+  const leftByRule = rule && count - 1 <= timeFor ? `${retriesLeft} ${rule.sentence}` : null;
   return {
     kind: "retry",
     at: new Date(at),
     suggestion: unknown ? "UNSPECIFIED" : "RETRY",
-    reasons: withoutNulls(...why, held?.sentence ?? null, unknown, leftByRule ?? left),
+    reasons: withoutNulls(...why, heldBackBy?.sentence ?? null, unknown, leftByRule ?? retriesLeft),
     rules: withoutNulls(unknown, leftByRule),
   };
 }
 
-function describeRetriesLeft(allowed: number, room: number, windowEnds: string): string {
-  const fit = Math.max(0, Math.floor(room));
-  const more = allowed <= 0 ? "no more retry" : allowed === 1 ? "1 more retry" : `${allowed} more retries`;
+function describeRetriesLeft(allowed: number, timeFor: number, windowEnds: string): string {
+  const fit = Math.max(0, Math.floor(timeFor));
+  const moreText = allowed <= 0 ? "no more retry" : allowed === 1 ? "1 more retry" : `${allowed} more retries`;
   if (allowed <= fit || allowed <= 0)
-    return `After this one, ${more} ${allowed > 1 ? "are" : "is"} possible before the window ends on ${windowEnds}.`;
-  const some = fit === 0 ? (allowed === 1 ? "no time for it" : "no time for any") : `time for about ${fit} of them`;
-  return `After this one, ${more} would be allowed, but there is ${some} before the window ends on ${windowEnds}.`;
+    return `After this one, ${moreText} ${allowed > 1 ? "are" : "is"} possible before the window ends on ${windowEnds}.`;
+  const fitText = fit === 0 ? (allowed === 1 ? "no time for it" : "no time for any") : `time for about ${fit} of them`;
+  return `After this one, ${moreText} would be allowed, but there is ${fitText} before the window ends on ${windowEnds}.`;
 }
 
 /** Null if the payment method's rules are known. */
 function describeUnknownMethod({ facts, guard }: DecisionContext): string | null {
   if (hasKnownRules(facts)) return null;
-  const pushed = toDisplayText(facts.paymentMethodType!);
-  const words = paymentMethodName(pushed);
-  const payments = `payments by ${words === pushed ? `"${pushed}"` : words}`;
+  const type = toDisplayText(facts.paymentMethodType!);
+  const words = paymentMethodName(type);
+  const payments = `payments by ${words === type ? `"${type}"` : words}`;
   return guard.limits.length === 0
     ? `No rules are known for ${payments}, so the merchant decides how to retry.`
     : `How ${payments} are retried is the merchant's decision.`;
@@ -132,7 +136,7 @@ export const CONFIRM_PHRASE = "to confirm the payment or to give another card or
 
 /** Whether the customer may confirm and keep the card: no rule blocks it. */
 export const canConfirm = ({ decline, guard }: Pick<DecisionContext, "decline" | "guard">) =>
-  decline?.group === "AUTH_REQUIRED" && !guard.bar && !guard.usedUp;
+  decline?.group === "AUTH_REQUIRED" && !guard.block && !guard.usedUp;
 
 export const describeAwaitedCard = (context: DecisionContext) =>
   canConfirm(context)
@@ -144,12 +148,12 @@ export function describeCardWait(context: DecisionContext): string | null {
   const { facts, locale } = context;
   if (facts.cardChange === "awaited") return describeAwaitedCard(context);
   if (facts.cardChange !== "expired") return null;
-  const [asked, ends] = [facts.cardAskedAt!, facts.windowEndsAt].map((at) =>
+  const [askedOn, ends] = [facts.cardAskedAt!, facts.windowEndsAt].map((at) =>
     formatDay(localDay(locale.zone, at.getTime())),
   );
   if (canConfirm(context))
-    return `The customer was asked on ${asked} ${CONFIRM_PHRASE}, without an answer so far. The case stays open until the recovery window ends on ${ends}.`;
-  return `The customer was asked for another card or payment method on ${asked}, and none came so far. The case stays open until the recovery window ends on ${ends}.`;
+    return `The customer was asked on ${askedOn} ${CONFIRM_PHRASE}, without an answer so far. The case stays open until the recovery window ends on ${ends}.`;
+  return `The customer was asked for another card or payment method on ${askedOn}, and none came so far. The case stays open until the recovery window ends on ${ends}.`;
 }
 
 const withoutNulls = (...sentences: (string | null)[]) => sentences.filter((words) => words !== null);
@@ -157,9 +161,9 @@ const withoutNulls = (...sentences: (string | null)[]) => sentences.filter((word
 export const joinSentences = (sentences: readonly (string | null)[]) => withoutNulls(...sentences).join(" ");
 
 /** For a case without a planned retry. */
-export function describeBudget(known: DecisionFacts) {
-  return known.budgetLeft > 0
-    ? `Retries left in the budget: ${known.budgetLeft}.`
+export function describeBudget(facts: DecisionFacts) {
+  return facts.budgetLeft > 0
+    ? `Retries left in the budget: ${facts.budgetLeft}.`
     : "All retries of the budget were requested.";
 }
 

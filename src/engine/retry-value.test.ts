@@ -7,23 +7,23 @@ const DAY = 86_400_000;
 const isNear = (one: number, other: number) => assert.ok(Math.abs(one - other) < 1e-9, `${one}, ${other}`);
 
 test("money loses 0.4% of its value a day, and a retry costs 12 cents and 0.3%", () => {
-  const { worthAt, cost } = retryValueOf(20, 5 * DAY);
-  isNear(worthAt(5 * DAY), 1);
-  isNear(worthAt(15 * DAY), 0.96);
+  const { valueAt, cost } = retryValueOf(20, 5 * DAY);
+  isNear(valueAt(5 * DAY), 1);
+  isNear(valueAt(15 * DAY), 0.96);
   isNear(cost, 0.009);
 });
 
 test("a retry must bring 2% plus 40 cents, at most 6%, times the approval rate, above its cost", () => {
-  const learned = newLearnedModel();
+  const model = newLearnedModel();
   const margin = (dollars: number) => {
-    const stakes = retryValueOf(dollars, 0);
-    return withMargin(stakes, learned, dollars).cost - stakes.cost;
+    const retryValue = retryValueOf(dollars, 0);
+    return withMargin(retryValue, model, dollars).cost - retryValue.cost;
   };
-  learned.tries[0] = 1;
+  model.tries[0] = 1;
   isNear(margin(20), 0.04);
   isNear(margin(200), 0.022);
   isNear(margin(1), 0.06);
-  learned.tries[0] = 0.25;
+  model.tries[0] = 0.25;
   isNear(margin(20), 0.01);
 });
 

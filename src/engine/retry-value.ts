@@ -5,7 +5,7 @@ import { toUsd } from "./us-dollars.ts";
 /** As fractions of the amount due. */
 export interface RetryValue {
   /** Returns a recovery's value. */
-  worthAt(at: number): number;
+  valueAt(at: number): number;
   cost: number;
 }
 
@@ -24,7 +24,7 @@ export const amountDueUsd = (amount: number, currency: string) => Math.max(toUsd
 
 /** For US dollars due since `from`. */
 export const retryValueOf = (dollars: number, from: number): RetryValue => ({
-  worthAt: (at) => 1 - (LOSS_RATE_PER_DAY * (at - from)) / DAY_MS,
+  valueAt: (at) => 1 - (LOSS_RATE_PER_DAY * (at - from)) / DAY_MS,
   cost: COST_USD / dollars + COST_RATE,
 });
 
@@ -37,7 +37,7 @@ const MARGIN_USD = 0.4;
 /** Limits the margin, so that small invoices are retried too. */
 const MAX_MARGIN_RATE = 0.06;
 
-export const withMargin = (stakes: RetryValue, { tries }: LearnedModel, dollars: number): RetryValue => ({
-  ...stakes,
-  cost: stakes.cost + Math.min(MAX_MARGIN_RATE, MARGIN_RATE + MARGIN_USD / dollars) * tries[0]!,
+export const withMargin = (retryValue: RetryValue, { tries }: LearnedModel, dollars: number): RetryValue => ({
+  ...retryValue,
+  cost: retryValue.cost + Math.min(MAX_MARGIN_RATE, MARGIN_RATE + MARGIN_USD / dollars) * tries[0]!,
 });

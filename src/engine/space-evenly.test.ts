@@ -10,10 +10,14 @@ import { MAX_EVENLY_SPACED_RATE, SHORTFALL_FULL_DEVIATIONS, SHORTFALL_MIN_DEVIAT
 const CASE_COUNT = 2000;
 
 /** Returns a model that predicted this probability for each of these retries after missing money, none of which was approved. */
-function buildShortfallModel(tries: number, said = 0.6, reason: "FUNDS" | "REVOKED" = "FUNDS"): LearnedModel {
+function buildShortfallModel(
+  retryCount: number,
+  predictedChance = 0.6,
+  reason: "FUNDS" | "REVOKED" = "FUNDS",
+): LearnedModel {
   const model = { ...trainedModel, shortfalls: newShortfalls() };
-  for (let n = 0; n < tries; n++)
-    recordPrediction(model, buildPosterior(reason), said, START - (tries - n) * HOUR, reason);
+  for (let n = 0; n < retryCount; n++)
+    recordPrediction(model, buildPosterior(reason), predictedChance, START - (retryCount - n) * HOUR, reason);
   return model;
 }
 const LARGE_SHORTFALL_MODEL = buildShortfallModel(120);
@@ -22,17 +26,18 @@ const LARGE_SHORTFALL_MODEL = buildShortfallModel(120);
 function* eachChoice(
   model: LearnedModel,
   rest: Parameters<typeof buildRetryContext>[0] = {},
-  kase = buildPosterior("FUNDS"),
+  posterior = buildPosterior("FUNDS"),
 ) {
-  for (let n = 0; n < CASE_COUNT; n++) yield chooseRetry(model, kase, buildRetryContext({ key: `case ${n}`, ...rest }));
+  for (let n = 0; n < CASE_COUNT; n++)
+    yield chooseRetry(model, posterior, buildRetryContext({ key: `case ${n}`, ...rest }));
 }
 const chooseRetries = (...args: Parameters<typeof eachChoice>) => eachChoice(...args).toArray();
-const isSpread = (chosen: ReturnType<typeof chooseRetry>) => chosen?.spread === true;
+const isSpread = (chosen: ReturnType<typeof chooseRetry>) => chosen?.isEvenlySpaced === true;
 
 test("more retries are evenly spaced the further approvals fall short of predictions, and none when they do not", () => {
   const shares: number[] = [];
-  for (const tries of [0, 25, 60, 120]) {
-    const model = buildShortfallModel(tries);
+  for (const retryCount of [0, 25, 60, 120]) {
+    const model = buildShortfallModel(retryCount);
     const deviations = shortfallDeviations(model, { firstReason: "FUNDS" }, START);
     const wanted =
       MAX_EVENLY_SPACED_RATE *
@@ -65,18 +70,18 @@ test("the next of six evenly spaced retries comes after a sixth of the time left
   const first = (rest: Parameters<typeof buildRetryContext>[0], of = buildPosterior("FUNDS")) =>
     eachChoice(LARGE_SHORTFALL_MODEL, rest, of).find(isSpread)!;
   isNear(first({}).at, START + (28 / 6) * DAY);
-  isNear(first({ triesLeft: 15 }).at, START + (28 / 6) * DAY);
-  isNear(first({ triesLeft: 2 }).at, START + 14 * DAY);
-  isNear(first({ triesLeft: 1, windowEndsAt: START + 28 * DAY }).at, START + 28 * DAY - HOUR, HOUR);
+  isNear(first({ retriesLeft: 15 }).at, START + (28 / 6) * DAY);
+  isNear(first({ retriesLeft: 2 }).at, START + 14 * DAY);
+  isNear(first({ retriesLeft: 1, windowEndsAt: START + 28 * DAY }).at, START + 28 * DAY - HOUR, HOUR);
   const allow = (at: number) => at > START + 20 * DAY;
   isNear(first({ allow }).at, START + 20 * DAY);
   isNear(first({ windowEndsAt: START + DAY }).at, START + DAY / 2, 4 * HOUR);
 });
 
 test("earlier retries count among the six, and no even one follows after six", () => {
-  const tries = (count: number) => ({ ...buildPosterior("FUNDS"), tries: count, lastTriedAt: START });
-  isNear(eachChoice(LARGE_SHORTFALL_MODEL, { triesLeft: 8 }, tries(4)).find(isSpread)!.at, START + 14 * DAY);
-  assert.equal(chooseRetries(LARGE_SHORTFALL_MODEL, { triesLeft: 8 }, tries(6)).filter(isSpread).length, 0);
+  const retryCount = (count: number) => ({ ...buildPosterior("FUNDS"), retryCount: count, lastTriedAt: START });
+  isNear(eachChoice(LARGE_SHORTFALL_MODEL, { retriesLeft: 8 }, retryCount(4)).find(isSpread)!.at, START + 14 * DAY);
+  assert.equal(chooseRetries(LARGE_SHORTFALL_MODEL, { retriesLeft: 8 }, retryCount(6)).filter(isSpread).length, 0);
 });
 
 test("charges of other invoices delay no evenly spaced retry", () => {
@@ -86,8 +91,8 @@ test("charges of other invoices delay no evenly spaced retry", () => {
 });
 
 test("the recorded propensity is the frequency with which a time is chosen, by plan or evenly", () => {
-  for (const tries of [0, 1]) {
-    const chosen = chooseRetries(buildShortfallModel(60), {}, { ...buildPosterior("FUNDS"), tries }).map(
+  for (const retryCount of [0, 1]) {
+    const chosen = chooseRetries(buildShortfallModel(60), {}, { ...buildPosterior("FUNDS"), retryCount }).map(
       (each) => each!,
     );
     const byMoment = Map.groupBy(chosen, ({ at }) => at);
@@ -104,34 +109,34 @@ test("the recorded propensity is the frequency with which a time is chosen, by p
 test("an evenly spaced time gets the combined propensity when the plan's next retry is the same", () => {
   // Only one time is left.
   const only = { allow: (at: number) => at > START + 14 * DAY && at < START + 14.4 * DAY, triesLeft: 2 };
-  const chosen = chooseRetries(buildShortfallModel(60), only, { ...buildPosterior("FUNDS"), tries: 1 }).map(
+  const chosen = chooseRetries(buildShortfallModel(60), only, { ...buildPosterior("FUNDS"), retryCount: 1 }).map(
     (each) => each!,
   );
   const even = chosen.find(isSpread)!;
-  assert.equal(even.at, chosen.find(({ spread, hourDrawn }) => !spread && !hourDrawn)!.at);
+  assert.equal(even.at, chosen.find(({ isEvenlySpaced, isHourSampled }) => !isEvenlySpaced && !isHourSampled)!.at);
   assert.ok(even.propensity > 0.8 && even.propensity < 1);
 });
 
 test("an evenly spaced retry counts neither as a sampled time nor as a sampled hour", () => {
-  const spread = chooseRetries(LARGE_SHORTFALL_MODEL).filter(isSpread);
-  assert.ok(spread.length > 0.6 * CASE_COUNT);
-  assert.ok(spread.every((one) => !one!.drawn && !one!.hourDrawn));
+  const spacedEvenly = chooseRetries(LARGE_SHORTFALL_MODEL).filter(isSpread);
+  assert.ok(spacedEvenly.length > 0.6 * CASE_COUNT);
+  assert.ok(spacedEvenly.every((one) => !one!.isSampled && !one!.isHourSampled));
 });
 
 test("a case not worth retrying also gets evenly spaced retries, unless they are expensive", () => {
   const model = buildShortfallModel(120, 0.6, "REVOKED");
   const seen = trainedModel.seen.slice();
-  seen[buildPosterior("REVOKED").codeName - WEIGHT_STARTS.name] = 10_000;
+  seen[buildPosterior("REVOKED").codeFeature - WEIGHT_STARTS.name] = 10_000;
   const hopeless = (cost: number, triesLeft = 6) =>
     chooseRetries(
       { ...model, seen },
-      { triesLeft, stakes: { worthAt: () => 1, cost } },
+      { retriesLeft: triesLeft, retryValue: { valueAt: () => 1, cost } },
       buildPosterior("REVOKED"),
     ).filter((one) => one !== null);
   const cheap = hopeless(0.09, 2);
-  assert.ok(cheap.length > 0.65 * CASE_COUNT && cheap.every((one) => one.hopeless), `${cheap.length}`);
+  assert.ok(cheap.length > 0.65 * CASE_COUNT && cheap.every((one) => one.isNotWorthRetrying), `${cheap.length}`);
   assert.ok(Math.abs(cheap.filter(isSpread).length / CASE_COUNT - MAX_EVENLY_SPACED_RATE) < 0.035);
-  const dear = hopeless(0.09, 6);
-  assert.ok(dear.length > 0 && !dear.some(isSpread), "one in twenty, as else");
+  const expensive = hopeless(0.09, 6);
+  assert.ok(expensive.length > 0 && !expensive.some(isSpread), "one in twenty, as else");
   assert.equal(hopeless(0.2, 1).length, 0);
 });

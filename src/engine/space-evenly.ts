@@ -15,28 +15,32 @@ export const MAX_EVENLY_SPACED_RATE = 0.7;
 export const EVENLY_SPACED_RETRY_COUNT = 6;
 
 /** Returns days after the failure; the last retry is an hour before the window ends. */
-export const evenlySpacedDays = (windowDays: number, tries: number): number[] =>
-  Array.from({ length: tries }, (_, n) => (windowDays * (n + 1)) / tries - (n + 1 === tries ? 1 / 24 : 0));
+export const evenlySpacedDays = (windowDays: number, retryCount: number): number[] =>
+  Array.from(
+    { length: retryCount },
+    (_, n) => (windowDays * (n + 1)) / retryCount - (n + 1 === retryCount ? 1 / 24 : 0),
+  );
 
-const evenlySpacedRetriesLeft = ({ tries }: CasePosterior, { triesLeft }: RetryContext) =>
-  Math.min(EVENLY_SPACED_RETRY_COUNT - tries, triesLeft);
+const evenlySpacedRetriesLeft = ({ retryCount }: CasePosterior, { retriesLeft }: RetryContext) =>
+  Math.min(EVENLY_SPACED_RETRY_COUNT - retryCount, retriesLeft);
 
 /**
  * Fraction of retries spaced evenly in spite of the estimates. If far fewer retries are approved than predicted, the world has
  * changed, and a plan that keeps to the old best days never sees the new ones.
  *
- * @param hopeless  whether the case is not worth retrying
+ * @param isNotWorthRetrying  whether the case is not worth retrying
  */
 export function evenlySpacedRate(
-  learned: LearnedModel,
-  belief: CasePosterior,
-  question: RetryContext,
-  hopeless: boolean,
+  model: LearnedModel,
+  posterior: CasePosterior,
+  retryContext: RetryContext,
+  isNotWorthRetrying: boolean,
 ): number {
-  const left = evenlySpacedRetriesLeft(belief, question);
-  if (left < 1 || (hopeless && left * question.stakes.cost >= EXPENSIVE_COST_RATE)) return 0;
+  const retriesLeft = evenlySpacedRetriesLeft(posterior, retryContext);
+  if (retriesLeft < 1 || (isNotWorthRetrying && retriesLeft * retryContext.retryValue.cost >= EXPENSIVE_COST_RATE))
+    return 0;
   const share =
-    (shortfallDeviations(learned, belief, question.now) - SHORTFALL_MIN_DEVIATIONS) /
+    (shortfallDeviations(model, posterior, retryContext.now) - SHORTFALL_MIN_DEVIATIONS) /
     (SHORTFALL_FULL_DEVIATIONS - SHORTFALL_MIN_DEVIATIONS);
   return MAX_EVENLY_SPACED_RATE * Math.max(0, Math.min(1, share));
 }
@@ -46,17 +50,21 @@ export function evenlySpacedRate(
  *
  * @param slots  earliest first; at least one
  */
-export function evenlySpacedSlot(slots: readonly number[], belief: CasePosterior, question: RetryContext): number {
+export function evenlySpacedSlot(
+  slots: readonly number[],
+  posterior: CasePosterior,
+  retryContext: RetryContext,
+): number {
   // Not from other invoices' charges: a customer charged each day would never be retried.
-  const { lastTriedAt } = belief;
-  const { windowEndsAt } = question;
-  const gap = (windowEndsAt - lastTriedAt) / Math.max(1, evenlySpacedRetriesLeft(belief, question));
+  const { lastTriedAt } = posterior;
+  const { windowEndsAt } = retryContext;
+  const gap = (windowEndsAt - lastTriedAt) / Math.max(1, evenlySpacedRetriesLeft(posterior, retryContext));
   return nearestSlot(slots, Math.min(lastTriedAt + Math.max(gap, MIN_GAP_MS), windowEndsAt - HOUR_MS));
 }
 
 export function nearestSlot(slots: readonly number[], at: number): number {
-  let best = 0;
+  let bestSlot = 0;
   for (let slot = 1; slot < slots.length; slot++)
-    if (Math.abs(slots[slot]! - at) < Math.abs(slots[best]! - at)) best = slot;
-  return best;
+    if (Math.abs(slots[slot]! - at) < Math.abs(slots[bestSlot]! - at)) bestSlot = slot;
+  return bestSlot;
 }

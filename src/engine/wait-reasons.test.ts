@@ -20,18 +20,18 @@ const pretrainedModel = fromPretrained(readPretrainedModel(pino({ level: "silent
 
 test("an advised wait is named only when the retry follows soon after it and the wait was not over by then", () => {
   const decided = (on: string, advice: string, hours = 0.1) => {
-    const bills = [...PAID_ON_THE_25TH, buildInvoice(on, [])];
-    const [known, history] = buildCase(bills, { network: "mastercard" });
+    const invoices = [...PAID_ON_THE_25TH, buildInvoice(on, [])];
+    const [facts, history] = buildCase(invoices, { network: "mastercard" });
     const advised = buildCodes("51", advice);
-    const ledger = known.ledger.map((entry) => ({ ...entry, codes: advised }));
-    const told = { ...known, ledger, lastDecline: { at: known.unpaidAt, ...advised } };
+    const ledger = facts.ledger.map((entry) => ({ ...entry, codes: advised }));
+    const advisedFacts = { ...facts, ledger, lastDecline: { at: facts.unpaidAt, ...advised } };
     const { decision } = decideLearned(
-      buildDecisionContext(told, soonAfterFailure(told, hours), history),
+      buildDecisionContext(advisedFacts, soonAfterFailure(advisedFacts, hours), history),
       history,
       pretrainedModel,
     );
     assert.equal(decision.kind, "retry");
-    const days = (+(decision as { at: Date }).at - +known.unpaidAt) / DAY;
+    const days = (+(decision as { at: Date }).at - +facts.unpaidAt) / DAY;
     return { days, isNamed: /no retry comes sooner/.test(decision.reasons.join(" ")) };
   };
   for (const [on, advice, hours] of [
@@ -48,10 +48,10 @@ test("an advised wait is named only when the retry follows soon after it and the
 });
 
 test("an outage is named only when the retry follows soon after it and would have come earlier otherwise", () => {
-  const [known, history] = buildCase([...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [])]);
-  const issuerDownAt = soonAfterFailure(known);
+  const [facts, history] = buildCase([...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [])]);
+  const issuerDownAt = soonAfterFailure(facts);
   const { decision } = decideLearned(
-    buildDecisionContext({ ...known, issuerDownAt }, soonAfterFailure(known), history),
+    buildDecisionContext({ ...facts, issuerDownAt }, soonAfterFailure(facts), history),
     history,
     pretrainedModel,
   );
@@ -61,13 +61,13 @@ test("an outage is named only when the retry follows soon after it and would hav
 });
 
 test("an outage that ended before a named wait is not named", () => {
-  const [known, history] = buildCase([...PAID_ON_THE_25TH, buildInvoice("2026-05-24", [])], { network: "mastercard" });
+  const [facts, history] = buildCase([...PAID_ON_THE_25TH, buildInvoice("2026-05-24", [])], { network: "mastercard" });
   const advised = buildCodes("51", "25");
-  const ledger = known.ledger.map((entry) => ({ ...entry, codes: advised }));
-  const told = { ...known, ledger, lastDecline: { at: known.unpaidAt, ...advised } };
-  const issuerDownAt = soonAfterFailure(known, 12);
+  const ledger = facts.ledger.map((entry) => ({ ...entry, codes: advised }));
+  const advisedFacts = { ...facts, ledger, lastDecline: { at: facts.unpaidAt, ...advised } };
+  const issuerDownAt = soonAfterFailure(facts, 12);
   const { decision } = decideLearned(
-    buildDecisionContext({ ...told, issuerDownAt }, soonAfterFailure(known, 12.1), history),
+    buildDecisionContext({ ...advisedFacts, issuerDownAt }, soonAfterFailure(facts, 12.1), history),
     history,
     pretrainedModel,
   );

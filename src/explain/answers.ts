@@ -41,8 +41,8 @@ export interface Answer {
 export function buildExplanation(explained: ExplainedCase): Answer[] {
   const zone = findCustomerZone(explained);
   const answer = removeZoneNames(buildStory(explained, zone), zone);
-  const happened = { question: "History", answer, applies: true, isDetail: false };
-  return [happened, ...buildAnswers(explained)];
+  const history = { question: "History", answer, applies: true, isDetail: false };
+  return [history, ...buildAnswers(explained)];
 }
 
 export const nameTimeZone = (explained: ExplainedCase): string => nameZone(findCustomerZone(explained));
@@ -63,8 +63,8 @@ export function buildAnswers(explained: ExplainedCase): Answer[] {
     isDetail: DETAILS.has(question),
   });
   if (!explained.case) return [answered(UNDECIDED_QUESTION, [explainNoCase(explained)])];
-  const why = explainStop(explained, latest);
-  const stopped = answered(STOPPED_QUESTION, why, why[0] !== NOT_STOPPED_ANSWER);
+  const stopReasons = explainStop(explained, latest);
+  const stopped = answered(STOPPED_QUESTION, stopReasons, stopReasons[0] !== NOT_STOPPED_ANSWER);
   const undecided = explainUndecided(explained);
   if (undecided) return [answered(UNDECIDED_QUESTION, [undecided]), stopped];
   const isOpen = explained.case.endedAt === null;
@@ -86,8 +86,8 @@ export function buildAnswers(explained: ExplainedCase): Answer[] {
 }
 
 /** Whether a retry was executed, or in shadow mode would have been requested. */
-const wasRetried = ({ case: kase, actions, decisions }: ExplainedCase) =>
-  kase!.arm === "shadow"
+const wasRetried = ({ case: recoveryCase, actions, decisions }: ExplainedCase) =>
+  recoveryCase!.arm === "shadow"
     ? decisions.some(({ kind }) => kind === "retry")
     : actions.some(({ type, status }) => type === "RETRY" && (status === "SUCCEEDED" || status === "FAILED"));
 
@@ -103,8 +103,8 @@ const UNDECIDED_QUESTION = "Why Dunlin did nothing";
 
 /** Removes the zone from sentences: stored ones name it with each time, and the answers name it once. */
 export function removeZoneNames(lines: readonly string[], zone: Zone): string[] {
-  const told = [` (${zone.name})`, ` ${describeLocalTime(zone)}`];
-  return lines.map((line) => told.reduce((words, each) => words.replaceAll(each, ""), line));
+  const zoneNames = [` (${zone.name})`, ` ${describeLocalTime(zone)}`];
+  return lines.map((line) => zoneNames.reduce((text, zoneName) => text.replaceAll(zoneName, ""), line));
 }
 
 /** Explains one decision by itself: why its time is not the plan's next one, and which rules excluded times. */
@@ -124,12 +124,12 @@ export function explainNoCase(explained: ExplainedCase): string {
 
 /** Explains why nothing was decided in a case; null if something was. */
 export function explainUndecided(explained: ExplainedCase): string | null {
-  const { case: kase, decisions } = explained;
-  if (kase!.arm === "merchant") return HOLDOUT_ANSWER;
+  const { case: recoveryCase, decisions } = explained;
+  if (recoveryCase!.arm === "merchant") return HOLDOUT_ANSWER;
   if (decisions.length > 0) return null;
-  const waits = kase!.endedAt ? null : describeWait(explained);
+  const waits = recoveryCase!.endedAt ? null : describeWait(explained);
   if (waits !== null) return waits;
-  return kase!.endedAt
+  return recoveryCase!.endedAt
     ? "Nothing was decided before the case ended, or the decision is no longer stored."
     : "The case was not processed yet, so nothing was decided.";
 }
@@ -139,8 +139,8 @@ export function describeWait(explained: ExplainedCase): string | null {
   const { balance, invoice, smallestAmount } = explained;
   if (balance?.conflict)
     return `Facts contradict each other, so Dunlin requests no payment. ${describeConflict(balance.conflict, (at) => formatTime(findCustomerZone(explained), at))}`;
-  if (!balance || balance.left === 0 || balance.left >= smallestAmount) return null;
-  return `${formatMoneyText(balance.left, invoice.currency)} is left, and this merchant's smallest amount for a retry is ${formatMoneyText(smallestAmount, invoice.currency)}.`;
+  if (!balance || balance.unpaidAmount === 0 || balance.unpaidAmount >= smallestAmount) return null;
+  return `${formatMoneyText(balance.unpaidAmount, invoice.currency)} is left, and this merchant's smallest amount for a retry is ${formatMoneyText(smallestAmount, invoice.currency)}.`;
 }
 
 /**
@@ -152,7 +152,7 @@ export function findCustomerZone({
   payer: { customerTimezone, cardCountry },
   transactions,
 }: ExplainedCase): Zone {
-  const country = cardCountry ?? transactions.findLast((each) => each.cardCountry !== undefined)?.cardCountry;
+  const country = cardCountry ?? transactions.findLast((t) => t.cardCountry !== undefined)?.cardCountry;
   return findCustomerLocale({ customerTimezone: customerTimezone ?? null, cardCountry: country ?? null, currency })
     .zone;
 }
@@ -173,31 +173,33 @@ export const SHADOW_ANSWER =
 function describeShadowPlan(explained: ExplainedCase, latest: DecisionRecord, zone: Zone): string[] {
   const { kind, idealTime, chance, account } = latest;
   const chanceWords = chance === null ? "" : `, with a chance of ${formatPercent(chance)}`;
-  const moment = kind === "retry" ? ` on ${formatTime(zone, idealTime!)}${chanceWords}` : "";
+  const timeText = kind === "retry" ? ` on ${formatTime(zone, idealTime!)}${chanceWords}` : "";
   if (isShadowRetryPast(explained, latest))
     return [
-      `It would have requested a retry${moment}. ${SHADOW_PLAN_STANDS}`,
+      `It would have requested a retry${timeText}. ${SHADOW_PLAN_STANDS}`,
       introduceEarlierReasons(latest, zone),
       ...account.reasons,
     ];
   return [
-    `It would ${describeShadowAction(latest, explained.decisions.find(wouldAskCustomer))}${moment}.`,
+    `It would ${describeShadowAction(latest, explained.decisions.find(wouldAskCustomer))}${timeText}.`,
     ...account.reasons,
   ];
 }
 
 /** Returns the action that the first answer is about; undefined: none. */
-export const findPlannedAction = ({ case: kase, actions }: ExplainedCase) =>
-  kase?.endedAt === null ? actions.findLast(({ status }) => status === "SCHEDULED" || status === "SENT") : undefined;
+export const findPlannedAction = ({ case: recoveryCase, actions }: ExplainedCase) =>
+  recoveryCase?.endedAt === null
+    ? actions.findLast(({ status }) => status === "SCHEDULED" || status === "SENT")
+    : undefined;
 
 export function describePlan(explained: ExplainedCase, latest: DecisionRecord, zone: Zone): string[] {
-  const { case: kase } = explained;
-  if (kase!.endedAt) return ["Nothing: the case has ended."];
-  if (kase!.arm === "shadow") return [SHADOW_ANSWER, ...describeShadowPlan(explained, latest, zone)];
+  const { case: recoveryCase } = explained;
+  if (recoveryCase!.endedAt) return ["Nothing: the case has ended."];
+  if (recoveryCase!.arm === "shadow") return [SHADOW_ANSWER, ...describeShadowPlan(explained, latest, zone)];
   const action = findPlannedAction(explained);
   if (!action) return [describeWait(explained) ?? latest.account.reasons].flat();
-  const what = action.type === "RETRY" ? "A retry" : describeRequestedChange(action.reasons);
-  const chance =
+  const subject = action.type === "RETRY" ? "A retry" : describeRequestedChange(action.reasons);
+  const chanceText =
     latest.actionId === action.id && latest.chance !== null ? `, with a chance of ${formatPercent(latest.chance)}` : "";
   const state =
     action.status === "SENT"
@@ -205,15 +207,16 @@ export function describePlan(explained: ExplainedCase, latest: DecisionRecord, z
       : action.decidedAt
         ? "was sent, and the merchant's endpoint has not accepted it yet"
         : "is planned and may still change";
-  return [`${what} for ${formatTime(zone, action.idealRetryTime)}${chance}; it ${state}.`, ...action.reasons];
+  return [`${subject} for ${formatTime(zone, action.idealRetryTime)}${chanceText}; it ${state}.`, ...action.reasons];
 }
 
 function describeRules(explained: ExplainedCase, latest: DecisionRecord, zone: Zone): string[] {
   const { madeAt, account } = latest;
   const { ruledOut, reasons, known, about } = account;
   const isRuledOut = (sentence: string) => ruledOut.some(({ rule }) => rule === sentence);
-  const at = (sentences: readonly string[], places: readonly number[]) => places.map((place) => sentences[place]!);
-  const waits = at(reasons, about.wait).filter((wait) => !isRuledOut(wait));
+  const sentencesAt = (sentences: readonly string[], places: readonly number[]) =>
+    places.map((index) => sentences[index]!);
+  const waits = sentencesAt(reasons, about.wait).filter((wait) => !isRuledOut(wait));
   return [
     ...(ruledOut.length === 0 && waits.length === 0
       ? [`No rule excluded a time of the window remaining on ${formatTime(zone, madeAt)}.`]
@@ -223,8 +226,8 @@ function describeRules(explained: ExplainedCase, latest: DecisionRecord, zone: Z
       `Source: ${ruled.source}.`,
     ]),
     ...waits,
-    ...at(reasons, about.rule),
-    ...withHeading(`As counted on ${formatTime(zone, madeAt)}:`, at(known, about.limit)),
+    ...sentencesAt(reasons, about.rule),
+    ...withHeading(`As counted on ${formatTime(zone, madeAt)}:`, sentencesAt(known, about.limit)),
   ];
 }
 
@@ -233,7 +236,7 @@ const withHeading = (heading: string, lines: string[]) => (lines.length === 0 ? 
 const describeFacts = ({ madeAt, account: { known, about } }: DecisionRecord, zone: Zone) =>
   withHeading(
     `As of ${formatTime(zone, madeAt)}:`,
-    known.filter((_, place) => !about.limit.includes(place)),
+    known.filter((_, index) => !about.limit.includes(index)),
   );
 
 const SHADOW_CARD_CHANGE =
@@ -241,37 +244,39 @@ const SHADOW_CARD_CHANGE =
 
 const NO_CARD_CHANGE = "No other card or payment method was requested.";
 
-function explainCardChange({ case: kase, decisions }: ExplainedCase, zone: Zone): string[] {
-  const asked = decisions.findLast(({ kind }) => kind === "card_change");
-  const was = kase!.arm === "shadow" ? "would have been" : "was";
-  if (asked)
+function explainCardChange({ case: recoveryCase, decisions }: ExplainedCase, zone: Zone): string[] {
+  const request = decisions.findLast(({ kind }) => kind === "card_change");
+  const was = recoveryCase!.arm === "shadow" ? "would have been" : "was";
+  if (request)
     return [
-      `${describeRequest(asked.account.reasons)} ${was} requested on ${formatTime(zone, asked.madeAt)}:`,
-      ...asked.account.reasons,
+      `${describeRequest(request.account.reasons)} ${was} requested on ${formatTime(zone, request.madeAt)}:`,
+      ...request.account.reasons,
     ];
   const latest = decisions.at(-1);
-  if (kase!.arm === "shadow" && latest?.account.reasons.some((reason) => reason.includes(RENEWAL_PHRASE)))
+  if (recoveryCase!.arm === "shadow" && latest?.account.reasons.some((reason) => reason.includes(RENEWAL_PHRASE)))
     return [SHADOW_CARD_CHANGE];
   return [
     NO_CARD_CHANGE,
-    ...(!kase!.endedAt && latest?.kind === "retry" ? ["The current one may still work: see the next step."] : []),
+    ...(!recoveryCase!.endedAt && latest?.kind === "retry"
+      ? ["The current one may still work: see the next step."]
+      : []),
   ];
 }
 
 const NOT_STOPPED_ANSWER = "It has not stopped.";
 
 function explainStop(explained: ExplainedCase, latest: DecisionRecord | null): string[] {
-  const { case: kase } = explained;
+  const { case: recoveryCase } = explained;
   const gaveUp = latest?.kind === "stop" ? latest.account.reasons : [];
-  if (kase!.endedAt) {
-    const isGivenUp = kase!.endReason === "hopeless" || kase!.endReason === "budget_used";
+  if (recoveryCase!.endedAt) {
+    const isGivenUp = recoveryCase!.endReason === "hopeless" || recoveryCase!.endReason === "budget_used";
     return isGivenUp && gaveUp.length > 0
       ? ["Dunlin gave up on the invoice.", ...gaveUp]
-      : [`The case ended: ${END_REASON_WORDING[kase!.endReason!]}`];
+      : [`The case ended: ${END_REASON_WORDING[recoveryCase!.endReason!]}`];
   }
   const waits = describeWait(explained);
-  if (kase!.arm === "dunlin" && waits !== null) return ["It has not stopped; it waits:", waits];
-  if (kase!.arm === "dunlin")
+  if (recoveryCase!.arm === "dunlin" && waits !== null) return ["It has not stopped; it waits:", waits];
+  if (recoveryCase!.arm === "dunlin")
     return latest?.kind === "wait"
       ? ["It has not stopped; it waits:", ...latest.account.reasons]
       : [NOT_STOPPED_ANSWER];

@@ -23,9 +23,9 @@ const describeEvenlySpacedCount = (count: number) =>
 /** Compares with a plan of as many retries. A longer plan recovers more by its length alone. */
 function compareWithSameCount({ tries, plan, asMany }: NonNullable<DecisionAccount["even"]>): string | null {
   if (plan.length <= tries.length || tries.length === 0) return null;
-  const more = plan.length - tries.length;
+  const extraCount = plan.length - tries.length;
   if (!asMany)
-    return `With ${describeRetryCount(more)} more than the evenly spaced ones, it reaches more by ${more === 1 ? "that" : "these"} alone.`;
+    return `With ${describeRetryCount(extraCount)} more than the evenly spaced ones, it reaches more by ${extraCount === 1 ? "that" : "these"} alone.`;
   const { recovers, worth } = asMany;
   return `A plan of ${describeRetryCount(tries.length)}, as many as the evenly spaced ones, would recover it with a chance of ${formatPercent(recovers)}, expected value ${formatPercent(worth)}.`;
 }
@@ -45,7 +45,8 @@ export function explainEvenlySpacedRetries({ decisions: all, payer }: ExplainedC
   if (!first) {
     const kinds = decisions.map(({ kind }) => kind);
     // A retry without compared times was decided by fixed rules.
-    const kind = (["retry", "card_change"] as const).find((met) => kinds.includes(met)) ?? kinds.at(-1)!;
+    const kind =
+      (["retry", "card_change"] as const).find((preferredKind) => kinds.includes(preferredKind)) ?? kinds.at(-1)!;
     const since = before ? " since the failure is known" : "";
     return [`No alternatives were computed${since}: ${NO_COMPARISON_WORDING[kind]}.`];
   }
@@ -59,7 +60,7 @@ export function explainEvenlySpacedRetries({ decisions: all, payer }: ExplainedC
     plan.length === 0
       ? NO_PLAN
       : `The plan${first === decisions.at(-1) ? "" : " at that time"}, ${describeRetryCount(plan.length)} on ${days(plan)}, recovers it with a chance of ${formatPercent(planRecovers)}, expected value ${formatPercent(planWorth)}.`,
-    ...[compareWithSameCount(first.account.even!)].filter((words) => words !== null),
+    ...[compareWithSameCount(first.account.even!)].filter((sentence) => sentence !== null),
     ...(plan.length > 0 && tries.length > 0 && toHundredths(worth) === toHundredths(planWorth) ? [EQUAL_VALUE] : []),
     ...(plan.length > 0 && toHundredths(worth) > toHundredths(planWorth)
       ? [`It was chosen all the same. ${explainLowerValuePlan(first.account, payer.paymentMethodType)}`]
@@ -71,12 +72,12 @@ export function explainEvenlySpacedRetries({ decisions: all, payer }: ExplainedC
 /** Explains why the chosen plan has a lower expected value than evenly spaced retries. */
 function explainLowerValuePlan(account: DecisionAccount, paymentMethodType: string | null | undefined): string {
   const isHopeless = account.even!.planWorth <= 0 && !account.spread;
-  const why = [
+  const reasons = [
     ...(isHopeless ? [NOT_WORTH_RETRYING] : []),
     ...describeSampling(account),
     ...(findBankDebit(paymentMethodType) ? [WAITS_FOR_DEBIT_ANSWER] : []),
   ];
-  return why.length > 0 ? why.join(" ") : PLAN_IS_APPROXIMATE;
+  return reasons.length > 0 ? reasons.join(" ") : PLAN_IS_APPROXIMATE;
 }
 
 const EQUAL_VALUE = "To the percent the plan and the evenly spaced retries have the same expected value.";

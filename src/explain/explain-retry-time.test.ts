@@ -19,7 +19,7 @@ const enterMerchant = async (settings: MerchantSettings = {}) => {
 };
 beforeEach(() => enterMerchant());
 
-const ask = (question: string, invoiceId = "inv_1") => findAnswer(stage, merchantId, question, invoiceId);
+const findText = (question: string, invoiceId = "inv_1") => findAnswer(stage, merchantId, question, invoiceId);
 
 test("past times are not offered, and the answer says that today's best time has passed", async () => {
   await stage.invoice();
@@ -29,7 +29,7 @@ test("past times are not offered, and the answer says that today's best time has
   const { idealTime, account } = decision!;
   const other = account.days.find(({ at }, n) => n > 1 && Math.abs(+at - +idealTime!) > DAY)!;
   stage.at(+other.at + HOUR);
-  const [today, ...others] = (await ask("Why not today?")).split("\n");
+  const [today, ...others] = (await findText("Why not today?")).split("\n");
   assert.match(today!, /^The best time today was ... \d+ March, .*, which has passed: a chance of /);
   const dayOf = (line: string) => Number(/ (\d+) March/.exec(line)?.[1]);
   const offered = others.filter((line) => /^(Next best|Better), /.test(line)).map(dayOf);
@@ -42,7 +42,7 @@ test("while the outcome of a retry is awaited no other day is compared", async (
   await stage.decide();
   const { ideal } = await stage.untilSent();
   stage.at(+ideal + 30 * HOUR);
-  assert.match(await ask("Why not today?"), /^A retry was requested for .*, and its outcome is awaited first\.$/);
+  assert.match(await findText("Why not today?"), /^A retry was requested for .*, and its outcome is awaited first\.$/);
 });
 
 test("without a reported attempt, no answer says that one was too recent", async () => {
@@ -50,21 +50,21 @@ test("without a reported attempt, no answer says that one was too recent", async
   await stage.invoice();
   await stage.decide();
   assert.match(
-    await ask("Why not today?"),
+    await findText("Why not today?"),
     /^The first possible day is Tue 3 March: no attempt was reported, and the invoice became unpaid on Mon 2 March, 22:30\. A retry is not considered within two hours of that/,
   );
 });
 
 test("when the wait after the last attempt takes up the rest of today, only that attempt and its wait are named", async () => {
-  const said = async (code: string, at: number) => {
+  const findReason = async (code: string, at: number) => {
     await enterMerchant();
     stage.at(at);
     await stage.invoice();
     await stage.transaction({ networkDeclineCode: code });
     await stage.decide();
-    return await ask("Why not today?");
+    return await findText("Why not today?");
   };
-  const late = await said("51", START.getTime() + 11 * HOUR);
+  const late = await findReason("51", START.getTime() + 11 * HOUR);
   assert.match(
     late,
     /: the last attempt was on Mon 2 March, 22:00\. A retry is not considered within two hours of that, and then only every/,
@@ -78,7 +78,7 @@ test("under fixed rules the answer says why they chose that time, and that no ti
   await stage.transaction({ networkDeclineCode: "61" });
   await stage.decide();
   assert.match(
-    await ask("Why not today?"),
+    await findText("Why not today?"),
     /^Fixed rules choose the time and compare it with no other:\n.*amount limit.*\nLimits usually reset/,
   );
 });
@@ -88,7 +88,7 @@ test("under fixed rules no answer says that a time of today was compared", async
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await ask("Why not today?"), /^Fixed rules choose the time and compare it with no other/);
+  assert.match(await findText("Why not today?"), /^Fixed rules choose the time and compare it with no other/);
 });
 
 test("after the first day only the likeliest time of each 24 hours is compared, and the answer says so", async () => {
@@ -100,7 +100,7 @@ test("after the first day only the likeliest time of each 24 hours is compared, 
   const dayOf = (at: Date) => Math.floor((+at + HOUR) / DAY);
   const bare = days.find(({ at }, n) => n > 0 && dayOf(at) > dayOf(days[n - 1]!.at) + 1);
   stage.at(bare ? +bare.at - DAY : +days.at(-1)!.at + DAY);
-  assert.match(await ask("Why not today?"), /^No time today was compared: after the first day only the likeliest/);
+  assert.match(await findText("Why not today?"), /^No time today was compared: after the first day only the likeliest/);
 });
 
 test("the answer says that another day is better when a time or an hour was sampled", async () => {
@@ -115,21 +115,21 @@ test("the answer says that another day is better when a time or an hour was samp
   for (let n = 0; n < 150; n++) {
     const { decisions, answerTo } = await explainInvoice(stage, merchantId, `inv_${n}`);
     const { drawn, hourDrawn } = decisions[0]!.account;
-    const said = answerTo("Why not today?");
-    if (said === "It is today.") continue;
-    assert.equal(/The time was sampled/.test(said), drawn, said);
-    assert.equal(/The hour was sampled .* The day is the best one/.test(said), hourDrawn, said);
+    const answer = answerTo("Why not today?");
+    if (answer === "It is today.") continue;
+    assert.equal(/The time was sampled/.test(answer), drawn, answer);
+    assert.equal(/The hour was sampled .* The day is the best one/.test(answer), hourDrawn, answer);
     const { idealTime, chance, account } = decisions[0]!;
     const [planned] = / for (... \d+ \w+, \d\d:\d\d)/.exec(answerTo("Next step"))!.slice(1);
     const percent = (share: number) => `${Math.round(share * 100)}%`;
     assert.ok(
-      said.includes(
+      answer.includes(
         `Chosen: ${planned}: a chance of ${percent(chance!)}, and with the following retries an expected value of ${percent(account.even!.planWorth)}`,
       ),
-      `${idealTime!.toISOString()} ${said}`,
+      `${idealTime!.toISOString()} ${answer}`,
     );
-    if (/^Better/m.test(said)) assert.ok(drawn || hourDrawn || /found step by step/.test(said), said);
-    worthMore.push(/^Better/m.test(said));
+    if (/^Better/m.test(answer)) assert.ok(drawn || hourDrawn || /found step by step/.test(answer), answer);
+    worthMore.push(/^Better/m.test(answer));
   }
   assert.equal(new Set(worthMore).size, 2);
 });
@@ -142,27 +142,27 @@ test("Why this hour? It was sampled, and the answer says so only then", async ()
     await stage.transaction({ invoiceId: id, customerId: `cus_${n}`, cardFingerprint: `fp_${n}` });
   }
   await stage.decide();
-  const drawn: string[] = [];
+  const sampled: string[] = [];
   for (const id of invoices) {
     const { decisions, answerTo } = await explainInvoice(stage, merchantId, id);
     const answers = [answerTo("Why this hour?"), answerTo("How Dunlin chose")];
     const [{ account }] = decisions as [(typeof decisions)[0]];
-    if (account.hourDrawn) drawn.push(id);
+    if (account.hourDrawn) sampled.push(id);
     for (const answer of [...answers, account.reasons.join()])
       assert.equal(/The hour was sampled/.test(answer), account.hourDrawn, answer);
     const [planned] = / for (... \d+ \w+, \d\d:\d\d)/.exec(answerTo("Next step"))!.slice(1);
     const notToday = answerTo("Why not today?");
     if (notToday !== "It is today.") assert.ok(notToday.includes(planned!), `${planned}: ${notToday}`);
   }
-  assert.ok(drawn.length > 0 && drawn.length < 40, `${drawn.length}`);
+  assert.ok(sampled.length > 0 && sampled.length < 40, `${sampled.length}`);
 });
 
 test("Why this hour? Retries are evenly spaced while predictions fail, and the answer says so only then", async () => {
   const model = fromPretrained(readPretrainedModel());
   for (let n = 0; n < 80; n++)
     recordPrediction(model, { firstReason: "FUNDS" }, 0.5, +START - (80 - n) * HOUR, "FUNDS");
-  await stage.taught(model);
-  let spread = 0;
+  await stage.storeLearned(model);
+  let evenlySpacedCount = 0;
   for (let n = 0; n < 20; n++) {
     const id = `inv_${n}`;
     await stage.invoice({ id, customerId: `cus_${n}` });
@@ -175,7 +175,7 @@ test("Why this hour? Retries are evenly spaced while predictions fail, and the a
     await stage.decide();
     const { decisions, answerTo } = await explainInvoice(stage, merchantId, id);
     const { account } = decisions[0]!;
-    if (account.spread) spread++;
+    if (account.spread) evenlySpacedCount++;
     const answers = ["Why this hour?", "How Dunlin chose", "Why not today?"].map(answerTo);
     for (const answer of [...answers, account.reasons.join()])
       assert.equal(
@@ -184,7 +184,7 @@ test("Why this hour? Retries are evenly spaced while predictions fail, and the a
         answer,
       );
   }
-  assert.ok(spread > 4 && spread < 20, `${spread}`);
+  assert.ok(evenlySpacedCount > 4 && evenlySpacedCount < 20, `${evenlySpacedCount}`);
 });
 
 test("each likelier hour is called not better, better, or not compared", async () => {
@@ -198,25 +198,25 @@ test("each likelier hour is called not better, better, or not compared", async (
     const { decisions, answerTo } = await explainInvoice(stage, merchantId, "inv_1");
     const { account, chance } = decisions[0]!;
     const words = answerTo("Why this hour?");
-    const told = (what: string) => {
-      const [, hours = null] = new RegExp(`^At ([\\d:, and]+) ${what}`, "m").exec(words) ?? [];
+    const countHours = (phrase: string) => {
+      const [, hours = null] = new RegExp(`^At ([\\d:, and]+) ${phrase}`, "m").exec(words) ?? [];
       return hours === null ? 0 : hours.split(/, | and /).length;
     };
-    const isAbove = (one: number, other: number) => Math.round(one * 100) > Math.round(other * 100);
+    const isAbove = (a: number, b: number) => Math.round(a * 100) > Math.round(b * 100);
     const isDrawn = account.drawn || account.hourDrawn || account.spread;
     const likelier = isDrawn ? [] : account.hours.filter((hour) => isAbove(hour.chance, chance!));
     const compared = likelier.filter(({ worth }) => worth !== null);
-    const more = compared.filter(({ worth }) => isAbove(worth!, account.even!.planWorth)).length;
+    const betterCount = compared.filter(({ worth }) => isAbove(worth!, account.even!.planWorth)).length;
     const counts = {
-      less: compared.length - more,
-      more,
+      less: compared.length - betterCount,
+      more: betterCount,
       unknown: likelier.length - compared.length,
     };
     assert.deepEqual(
       {
-        less: told("the chance was higher, but the expected value was not:"),
-        more: told("the expected value was higher"),
-        unknown: told("the chance was higher, but the expected value was not computed"),
+        less: countHours("the chance was higher, but the expected value was not:"),
+        more: countHours("the expected value was higher"),
+        unknown: countHours("the chance was higher, but the expected value was not computed"),
       },
       counts,
       words,
@@ -232,14 +232,14 @@ test("a retry requested today is not announced as one to come today", async () =
   await stage.decide();
   const { ideal } = await stage.untilSent();
   stage.at(+ideal - MINUTE);
-  assert.equal(await ask("Why not today?"), "It is today.");
+  assert.equal(await findText("Why not today?"), "It is today.");
   stage.at(+ideal + MINUTE);
-  assert.match(await ask("Why not today?"), /^A retry was requested for .*, and its outcome is awaited first\.$/);
-  assert.match(await ask("Why this hour?"), /^The retry was for /);
+  assert.match(await findText("Why not today?"), /^A retry was requested for .*, and its outcome is awaited first\.$/);
+  assert.match(await findText("Why this hour?"), /^The retry was for /);
 });
 
 /** "Why this hour?" of a first decision, had its hours all been likelier than the one that was chosen, and been worth this. */
-async function describeHours(worths: readonly (number | null)[]) {
+async function describeHours(values: readonly (number | null)[]) {
   await enterMerchant();
   await stage.invoice();
   await stage.transaction();
@@ -247,7 +247,7 @@ async function describeHours(worths: readonly (number | null)[]) {
   const explained = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
   const [decision] = explained.decisions;
   const plain = { ...decision!.account, drawn: false, hourDrawn: false, spread: false };
-  const hours = plain.hours.map((hour, n) => ({ ...hour, chance: 1, worth: worths[n] ?? null }));
+  const hours = plain.hours.map((hour, n) => ({ ...hour, chance: 1, worth: values[n] ?? null }));
   const decisions = [{ ...decision!, account: { ...plain, hours } }];
   return buildExplanation({ ...explained, decisions }).find(({ question }) => question === "Why this hour?")!.answer;
 }
@@ -258,12 +258,12 @@ test("no hour of an earlier version is called not compared", async () => {
 });
 
 test("each likelier hour appears once: not better, better, or not compared", async () => {
-  const told = (await describeHours([0, 1])).filter((line) => line.startsWith("At "));
+  const hourLines = (await describeHours([0, 1])).filter((line) => line.startsWith("At "));
   assert.deepEqual(
-    told.map((line) => /the expected value was not:|value was higher|not computed/.exec(line)?.[0]),
+    hourLines.map((line) => /the expected value was not:|value was higher|not computed/.exec(line)?.[0]),
     ["the expected value was not:", "value was higher", "not computed"],
   );
-  const hours = told.flatMap((line) => /^At ([\d:, ]+) /.exec(line)![1]!.split(", "));
+  const hours = hourLines.flatMap((line) => /^At ([\d:, ]+) /.exec(line)![1]!.split(", "));
   assert.ok(hours.length > 2);
   assert.deepEqual(hours, [...new Set(hours)]);
 });
@@ -272,7 +272,7 @@ test("How Dunlin chose The chances come from simulations while the model is the 
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  const answer = await ask("How Dunlin chose");
+  const answer = await findText("How Dunlin chose");
   assert.match(answer, /with version 0 of the model\.\nThis is the pretrained model/);
   const explained = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
   const decisions = explained.decisions.map((each) => ({ ...each, modelVersion: 1 }));

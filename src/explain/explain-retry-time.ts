@@ -30,8 +30,8 @@ export const formatTime = (zone: Zone, at: Date) => formatZonedTime(zone, at.get
 
 const isSameDay = (a: LocalDay, b: LocalDay) => formatDay(a) === formatDay(b) && a.year === b.year;
 
-export const describeBlockEnd = (ruled: ExcludedPeriod, { case: kase }: ExplainedCase, zone: Zone) =>
-  lastsToWindowEnd(ruled, kase!.windowEndsAt) ? "the end of the window" : formatTime(zone, ruled.to);
+export const describeBlockEnd = (ruled: ExcludedPeriod, { case: recoveryCase }: ExplainedCase, zone: Zone) =>
+  lastsToWindowEnd(ruled, recoveryCase!.windowEndsAt) ? "the end of the window" : formatTime(zone, ruled.to);
 
 const FIXED_RULES_INTRODUCTION = "Fixed rules choose the time and compare it with no other:";
 
@@ -40,8 +40,8 @@ export const SHADOW_PLAN_STANDS =
   "The next decision follows new facts, such as the next attempt of the merchant's own system.";
 
 /** Whether the time of a planned retry has passed in shadow mode, where nothing executes it. */
-export const isShadowRetryPast = ({ case: kase, now }: ExplainedCase, { kind, idealTime }: DecisionRecord) =>
-  kase!.arm === "shadow" && kind === "retry" && idealTime! < now;
+export const isShadowRetryPast = ({ case: recoveryCase, now }: ExplainedCase, { kind, idealTime }: DecisionRecord) =>
+  recoveryCase!.arm === "shadow" && kind === "retry" && idealTime! < now;
 
 /** Introduces the reasons for a time that has passed. */
 export const introduceEarlierReasons = ({ madeAt }: DecisionRecord, zone: Zone) =>
@@ -49,8 +49,8 @@ export const introduceEarlierReasons = ({ madeAt }: DecisionRecord, zone: Zone) 
 
 /** Explains why no retry is made today. */
 export function explainNotToday(explained: ExplainedCase, latest: DecisionRecord, zone: Zone): string[] {
-  const { case: kase, actions, now } = explained;
-  if (kase!.endedAt) return ["Nothing is retried any more: see why it stopped."];
+  const { case: recoveryCase, actions, now } = explained;
+  if (recoveryCase!.endedAt) return ["Nothing is retried any more: see why it stopped."];
   const dayOf = (at: Date) => localDay(zone, at.getTime());
   const today = dayOf(now);
   const { account, idealTime, actionId } = latest;
@@ -74,16 +74,16 @@ export function explainNotToday(explained: ExplainedCase, latest: DecisionRecord
   // A rule that ends today leaves a part of the day, but possibly no time that is compared.
   if (ruling && !days.some(({ at }) => at >= ruling.to && at.getTime() < dayEnds))
     return describeRule(ruling, explained, zone);
-  const best = days.find(({ at }) => isSameDay(dayOf(at), today));
+  const bestToday = days.find(({ at }) => isSameDay(dayOf(at), today));
   const others = days
-    .filter((day) => day !== best && Math.abs(+day.at - +idealTime!) > SAME_TIME_TOLERANCE_MS && day.at > now)
+    .filter((day) => day !== bestToday && Math.abs(+day.at - +idealTime!) > SAME_TIME_TOLERANCE_MS && day.at > now)
     .sort((a, b) => b.worth - a.worth)
     .slice(0, 3);
-  const more = ({ worth }: EvaluatedTime) => toHundredths(worth) - toHundredths(account.even!.planWorth);
-  const shown = [...others, ...(best ? [best] : [])];
+  const surplusOf = ({ worth }: EvaluatedTime) => toHundredths(worth) - toHundredths(account.even!.planWorth);
+  const shown = [...others, ...(bestToday ? [bestToday] : [])];
   return [
-    best
-      ? describeBestToday(best, now, zone)
+    bestToday
+      ? describeBestToday(bestToday, now, zone)
       : +first.at >= dayEnds
         ? describeFirstComparedDay(explained, latest, zone)
         : NOT_COMPARED,
@@ -91,10 +91,10 @@ export function explainNotToday(explained: ExplainedCase, latest: DecisionRecord
     ...describeSampling(account),
     ...others.map(
       (day) =>
-        `${more(day) > 0 ? "Better" : more(day) === 0 ? "As good" : "Next best"}, ${formatTime(zone, day.at)}: a chance of ${formatPercent(day.chance)}, expected value ${formatPercent(day.worth)}.`,
+        `${surplusOf(day) > 0 ? "Better" : surplusOf(day) === 0 ? "As good" : "Next best"}, ${formatTime(zone, day.at)}: a chance of ${formatPercent(day.chance)}, expected value ${formatPercent(day.worth)}.`,
     ),
-    ...(shown.some((day) => more(day) === 0) ? [EQUAL_VALUE] : []),
-    ...(!isSampled(account) && shown.some((day) => more(day) > 0) ? [PLAN_IS_APPROXIMATE] : []),
+    ...(shown.some((day) => surplusOf(day) === 0) ? [EQUAL_VALUE] : []),
+    ...(!isSampled(account) && shown.some((day) => surplusOf(day) > 0) ? [PLAN_IS_APPROXIMATE] : []),
   ];
 }
 
@@ -106,12 +106,12 @@ const describeRule = (rule: ExcludedPeriod, explained: ExplainedCase, zone: Zone
 /** A retry comes a few minutes after its chosen time. */
 const SAME_TIME_TOLERANCE_MS = HOUR_MS;
 
-const describeBestToday = (best: EvaluatedTime, now: Date, zone: Zone) =>
-  `The best time today ${best.at > now ? "is" : "was"} ${formatTime(zone, best.at)}${best.at > now ? "" : ", which has passed"}: ${describeProspect(best)}`;
+const describeBestToday = (evaluatedTime: EvaluatedTime, now: Date, zone: Zone) =>
+  `The best time today ${evaluatedTime.at > now ? "is" : "was"} ${formatTime(zone, evaluatedTime.at)}${evaluatedTime.at > now ? "" : ", which has passed"}: ${describeProspect(evaluatedTime)}`;
 
 /** Explains why the first compared day is a later one: an outage, or the wait after the last attempt. */
 function describeFirstComparedDay(
-  { case: kase, transactions }: ExplainedCase,
+  { case: recoveryCase, transactions }: ExplainedCase,
   latest: DecisionRecord,
   zone: Zone,
 ): string {
@@ -120,14 +120,14 @@ function describeFirstComparedDay(
   const outage = account.reasons.find((reason) => reason.includes(NOTHING_BEFORE));
   if (outage) return `${day}. ${outage}`;
   const last = transactions.findLast(({ amount, createdAt }) => amount > 0 && createdAt <= madeAt);
-  const lastAt = last?.createdAt ?? kase!.unpaidAt;
+  const lastAt = last?.createdAt ?? recoveryCase!.unpaidAt;
   const isOfCard =
     last?.state === "FAILED" && endsRetries(interpretDecline(declineCodesOf(last), instrumentOf(last)).group);
   const gap = isOfCard ? MIN_CARD_WAIT_MS : MIN_WAIT_MS;
-  const what = last ? "the last attempt was" : "no attempt was reported, and the invoice became unpaid";
+  const cause = last ? "the last attempt was" : "no attempt was reported, and the invoice became unpaid";
   if (+lastAt + gap <= +madeAt)
     return `${day}: it was decided on ${formatTime(zone, madeAt)}, when no time was left that day: ${EVERY_FOURTH_HOUR}.`;
-  return `${day}: ${what} on ${formatTime(zone, lastAt)}. A retry is not considered within ${isOfCard ? CARD_WAIT_WORDING : "two hours"} of that, and then only ${EVERY_FOURTH_HOUR}.`;
+  return `${day}: ${cause} on ${formatTime(zone, lastAt)}. A retry is not considered within ${isOfCard ? CARD_WAIT_WORDING : "two hours"} of that, and then only ${EVERY_FOURTH_HOUR}.`;
 }
 
 const CARD_WAIT_WORDING = "twenty hours (a new card or a confirmation is needed)";
@@ -162,30 +162,31 @@ export const describeSampling = ({ drawn, hourDrawn, spread }: Sampling): string
 
 /** Explains the hour of the planned retry, or of the last one if the case has ended. */
 export function explainHour(explained: ExplainedCase, latest: DecisionRecord, zone: Zone) {
-  const { case: kase, decisions, actions, now } = explained;
-  if (kase!.arm === "shadow" && !kase!.endedAt)
+  const { case: recoveryCase, decisions, actions, now } = explained;
+  if (recoveryCase!.arm === "shadow" && !recoveryCase!.endedAt)
     return describeHour(latest, isShadowRetryPast(explained, latest) ? "would have been" : "would be", zone);
-  if (!kase!.endedAt) return describeHour(latest, latest.idealTime && latest.idealTime < now ? "was" : "is", zone);
-  if (kase!.arm === "shadow") {
+  if (!recoveryCase!.endedAt)
+    return describeHour(latest, latest.idealTime && latest.idealTime < now ? "was" : "is", zone);
+  if (recoveryCase!.arm === "shadow") {
     const last = decisions.findLast(({ kind }) => kind === "retry");
     return last ? describeHour(last, "would have been", zone) : ["No retry would have been made."];
   }
-  const done = actions.findLast(
+  const executedRetry = actions.findLast(
     ({ type, status }) => type === "RETRY" && (status === "SUCCEEDED" || status === "FAILED"),
   );
-  if (!done) {
+  if (!executedRetry) {
     const retries = actions.filter(({ type }) => type === "RETRY");
     if (retries.length === 0) return ["No hour was chosen: no retry was planned."];
     return retries.some(({ decidedAt }) => decidedAt !== null)
       ? ["No requested retry is known to have been executed."]
       : ["A retry was planned, and the case ended before it was requested."];
   }
-  const plans = decisions.filter(({ actionId }) => actionId === done.id);
+  const plans = decisions.filter(({ actionId }) => actionId === executedRetry.id);
   const [first, last] = [plans[0], plans.at(-1)];
   if (!first || !last) return ["The decisions for the last retry are no longer stored."];
-  const anew = last === first ? "" : `, and again on ${formatTime(zone, last.madeAt)}`;
+  const laterPlanText = last === first ? "" : `, and again on ${formatTime(zone, last.madeAt)}`;
   return [
-    `The last retry was planned on ${formatTime(zone, first.madeAt)}${anew}.`,
+    `The last retry was planned on ${formatTime(zone, first.madeAt)}${laterPlanText}.`,
     ...describeHour(last, "was", zone),
     ...(last.account.hours.length > 0 ? [introduceEarlierReasons(last, zone), ...last.account.reasons] : []),
   ];
@@ -220,17 +221,17 @@ function explainLikelierHours({ chance, account: { hours, even } }: DecisionReco
   const likelier = hours.filter((hour) => toHundredths(hour.chance) > toHundredths(chance!));
   const isMore = ({ worth }: EvaluatedHour) => toHundredths(worth!) > toHundredths(even!.planWorth);
   const compared = likelier.filter(({ worth }) => worth !== null);
-  const said = (those: readonly EvaluatedHour[], words: string) =>
+  const listHours = (those: readonly EvaluatedHour[], words: string) =>
     those.length > 0
       ? [`At ${LIST_FORMAT.format(those.map(({ at }) => formatClock(zone, at.getTime())))} ${words}`]
       : [];
   return [
-    ...said(
+    ...listHours(
       compared.filter((hour) => !isMore(hour)),
       "the chance was higher, but the expected value was not: it includes the retries that can follow.",
     ),
-    ...said(compared.filter(isMore), `the expected value was higher. ${PLAN_IS_APPROXIMATE}`),
-    ...said(
+    ...listHours(compared.filter(isMore), `the expected value was higher. ${PLAN_IS_APPROXIMATE}`),
+    ...listHours(
       likelier.filter(({ worth }) => worth === null),
       "the chance was higher, but the expected value was not computed: after the first day only one time of each 24 hours is compared.",
     ),

@@ -17,9 +17,9 @@ import { listStoryEvents, nameZone } from "./story.ts";
  */
 export function buildSummary(explained: ExplainedCase): string[] {
   const zone = findCustomerZone(explained);
-  const happened = listStoryEvents(explained, zone);
-  const last = happened.findLast(({ isEnd }) => !isEnd);
-  const end = happened.find(({ isEnd }) => isEnd);
+  const history = listStoryEvents(explained, zone);
+  const last = history.findLast(({ isEnd }) => !isEnd);
+  const end = history.find(({ isEnd }) => isEnd);
   const lines = [
     ...(last ? [`Last done   ${formatTime(zone, last.at)}: ${last.words}`] : []),
     ...(end ? [`Ended       ${formatTime(zone, end.at)}: ${end.words}`] : describeNextStep(explained)),
@@ -28,14 +28,14 @@ export function buildSummary(explained: ExplainedCase): string[] {
 }
 
 function describeNextStep(explained: ExplainedCase): string[] {
-  const { case: kase, decisions } = explained;
+  const { case: recoveryCase, decisions } = explained;
   const latest = decisions.at(-1);
-  const undecided = kase ? explainUndecided(explained) : explainNoCase(explained);
+  const undecided = recoveryCase ? explainUndecided(explained) : explainNoCase(explained);
   if (undecided !== null || !latest) return [`Why         ${undecided ?? ""}`];
   const action = findPlannedAction(explained);
   // In shadow mode the first line says so, and the second one is the plan.
   const [first, second] = describePlan(explained, latest, findCustomerZone(explained));
-  if (kase!.arm === "shadow") return [`Next        ${second ?? first}`, SHADOW_LINE];
+  if (recoveryCase!.arm === "shadow") return [`Next        ${second ?? first}`, SHADOW_LINE];
   if (!action) return [`Waits for   ${describeWait(explained) ?? latest.account.reasons.at(-1) ?? first}`];
   const awaited =
     action.status === "SENT"

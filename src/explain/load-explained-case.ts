@@ -50,10 +50,10 @@ export async function loadExplainedCase(
   ]);
   const invoice = invoices.get(invoiceId);
   if (!invoice) return null;
-  const kase = cases.at(-1) ?? null;
-  const caseIds = kase ? [kase.id] : [];
-  const { customerId } = kase ?? invoice;
-  const since = new Date((kase?.unpaidAt ?? now).getTime() - LEDGER_WINDOW_MS);
+  const recoveryCase = cases.at(-1) ?? null;
+  const caseIds = recoveryCase ? [recoveryCase.id] : [];
+  const { customerId } = recoveryCase ?? invoice;
+  const since = new Date((recoveryCase?.unpaidAt ?? now).getTime() - LEDGER_WINDOW_MS);
   const [attempts, actions, decisions] = await Promise.all([
     transactionsForCases(tx, merchantId, [invoiceId], [customerId], since),
     recoveryActionsOfCases(tx, merchantId, caseIds),
@@ -61,7 +61,7 @@ export async function loadExplainedCase(
   ]);
   return {
     invoice,
-    case: kase,
+    case: recoveryCase,
     earlierCases: cases.slice(0, -1),
     actions,
     transactions: attempts.filter((each) => each.invoiceId === invoiceId),

@@ -21,29 +21,30 @@ interface StoryEvent {
 
 /** Returns the history of an invoice, oldest event first. */
 export function listStoryEvents(
-  { case: kase, transactions, actions, decisions }: ExplainedCase,
+  { case: recoveryCase, transactions, actions, decisions }: ExplainedCase,
   zone: Zone,
 ): StoryEvent[] {
   const events: StoryEvent[] = transactions.map((t) => ({ at: t.createdAt, words: describeAttempt(t) }));
-  const isOver = kase !== null && kase.endedAt !== null;
+  const isOver = recoveryCase !== null && recoveryCase.endedAt !== null;
   for (const action of actions)
     if (action.decidedAt) events.push({ at: action.decidedAt, words: describeAction(action, isOver, zone) });
-  if (kase?.arm === "shadow") {
+  if (recoveryCase?.arm === "shadow") {
     let last: string | null = null;
     const firstAsk = decisions.find(wouldAskCustomer);
     for (const decision of decisions) {
       const { kind, madeAt, idealTime } = decision;
-      const words = `Shadow mode: Dunlin would ${describeShadowAction(decision, firstAsk)}${kind === "retry" ? ` on ${formatTime(zone, idealTime!)}` : ""}.`;
+      const text = `Shadow mode: Dunlin would ${describeShadowAction(decision, firstAsk)}${kind === "retry" ? ` on ${formatTime(zone, idealTime!)}` : ""}.`;
       // A new fact may lead to the same decision.
-      if (words !== last) events.push({ at: madeAt, words });
-      last = words;
+      if (text !== last) events.push({ at: madeAt, words: text });
+      last = text;
     }
   }
-  if (kase) events.push({ at: kase.unpaidAt, words: "The invoice became unpaid, and the recovery window began." });
-  if (kase?.endedAt)
+  if (recoveryCase)
+    events.push({ at: recoveryCase.unpaidAt, words: "The invoice became unpaid, and the recovery window began." });
+  if (recoveryCase?.endedAt)
     events.push({
-      at: kase.endedAt,
-      words: `The case ended: ${describeEnd(kase.endReason!, decisions)}`,
+      at: recoveryCase.endedAt,
+      words: `The case ended: ${describeEnd(recoveryCase.endReason!, decisions)}`,
       isEnd: true,
     });
   return events.sort((a, b) => a.at.getTime() - b.at.getTime());
@@ -65,8 +66,8 @@ export function buildStory(explained: ExplainedCase, zone: Zone): string[] {
 function describeAction(action: RecoveryAction, isOver: boolean, zone: Zone): string {
   const { type, status, attemptedAt, idealRetryTime, reasons } = action;
   const ideal = formatTime(zone, idealRetryTime);
-  const made = attemptedAt && formatTime(zone, attemptedAt);
-  const at = made === null || (type === "RETRY" && made === ideal) ? "" : ` on ${made}`;
+  const attemptTime = attemptedAt && formatTime(zone, attemptedAt);
+  const at = attemptTime === null || (type === "RETRY" && attemptTime === ideal) ? "" : ` on ${attemptTime}`;
   if (type === "RETRY") return `A retry on ${ideal} was requested${RETRY_WORDING[status](at)}.`;
   const open = isOver ? "" : "; one may still come";
   const end =

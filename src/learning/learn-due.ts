@@ -264,7 +264,7 @@ function learnFromRetry(
     at,
     reason,
     isFirst,
-    said: predictedChance,
+    predictedChance,
   });
 }
 

@@ -112,7 +112,7 @@ test("a new installation samples no retry until its model has trained on 500 out
   };
   assert.equal(await sampled({}), 0);
   assert.equal(await sampled({ explore: true }), 3);
-  await stage.taught(fromPretrained(readPretrainedModel()), 500);
+  await stage.storeLearned(fromPretrained(readPretrainedModel()), 500);
   stage.wait(HOUR);
   assert.equal(await sampled({ explore: false }), 0);
   assert.equal(await sampled({}), 3);

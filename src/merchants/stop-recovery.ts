@@ -72,7 +72,7 @@ export async function stopRecovery(
   return answer;
 }
 
-const NO_MODEL: AvailableModel = { model: null, trouble: null };
+const NO_MODEL: AvailableModel = { model: null, failureReason: null };
 
 const toStopResult = ({ state, events }: Step, withdrawn: string[]): StopResult => ({
   caseId: state.id,

@@ -20,9 +20,12 @@ const loadAnswers = async () =>
 test("explain gives one answer, that the invoice was paid, when the first attempt succeeded", async () => {
   await stage.invoice({ state: "PAID", updatedAt: new Date(START.getTime() + HOUR) });
   await stage.transaction({ state: "PAID" });
-  const said = await loadAnswers();
-  assert.deepEqual([...said.keys()], ["History", "Why Dunlin did nothing"]);
-  assert.equal(said.get("Why Dunlin did nothing"), "It was paid at the first attempt, so there was nothing to decide.");
+  const answers = await loadAnswers();
+  assert.deepEqual([...answers.keys()], ["History", "Why Dunlin did nothing"]);
+  assert.equal(
+    answers.get("Why Dunlin did nothing"),
+    "It was paid at the first attempt, so there was nothing to decide.",
+  );
 });
 
 test("explain still says why the last retry came when it did, and promises no other, when the case is over", async () => {
@@ -36,10 +39,10 @@ test("explain still says why the last retry came when it did, and promises no ot
   await stage.transaction({ state: "PAID" });
   await stage.invoice({ state: "PAID" });
   await stage.decide();
-  const said = await loadAnswers();
-  assert.match(said.get("History")!, /A retry on .* was requested, and succeeded\./);
-  assert.equal(said.get("Why a new card?"), "No other card or payment method was requested.");
-  const hour = said.get("Why this hour?")!;
+  const answers = await loadAnswers();
+  assert.match(answers.get("History")!, /A retry on .* was requested, and succeeded\./);
+  assert.equal(answers.get("Why a new card?"), "No other card or payment method was requested.");
+  const hour = answers.get("Why this hour?")!;
   assert.match(hour, /^The last retry was planned on .*\nThe retry was for .*\nChances on /s);
   for (const reason of reasons.map((each) => each.replaceAll(" (Europe/Berlin)", "")))
     assert.equal(hour.split(reason).length, 2, `${reason}: ${hour}`);
@@ -71,9 +74,9 @@ test("explain says that no hour was chosen when the case ended without a planned
   await stage.invoice();
   await stage.transaction({ paymentMethodType: "sepa_debit", cardBrand: undefined, networkDeclineCode: "MD07" });
   await stage.decide();
-  const said = await loadAnswers();
-  assert.match(said.get("Why did it stop?")!, /^Dunlin gave up on the invoice\./);
-  assert.equal(said.get("Why this hour?"), "No hour was chosen: no retry was planned.");
+  const answers = await loadAnswers();
+  assert.match(answers.get("Why did it stop?")!, /^Dunlin gave up on the invoice\./);
+  assert.equal(answers.get("Why this hour?"), "No hour was chosen: no retry was planned.");
 });
 
 test("explain gives the time at which the last retry was planned when the case is over, even if it was replanned later", async () => {
@@ -127,12 +130,12 @@ test("explain describes the outcomes of attempts and actions in words, and why a
     await happened(),
     /Another card or payment method was requested, and no payment followed within seven days; one may still come\./,
   );
-  const said = await loadAnswers();
+  const answers = await loadAnswers();
   const reasons =
     "The last attempt failed: .* \\(code 14\\)\\.\nVisa does not allow .*\nThe customer was asked for another card .* on Mon 2 March, and none came so far\\. The case stays open until .* Mon 30 March.*";
-  assert.match(said.get("Why did it stop?")!, new RegExp(`^It has not stopped; it waits:\n${reasons}$`));
-  assert.match(said.get("Next step")!, new RegExp(`^${reasons}$`));
-  assert.match(said.get("Input data")!, /none came within seven days/);
+  assert.match(answers.get("Why did it stop?")!, new RegExp(`^It has not stopped; it waits:\n${reasons}$`));
+  assert.match(answers.get("Next step")!, new RegExp(`^${reasons}$`));
+  assert.match(answers.get("Input data")!, /none came within seven days/);
   await stage.transaction({ state: "PENDING" });
   await stage.transaction({ state: "PAID" });
   assert.match(await happened(), /An attempt was made, and its outcome is awaited\./);
@@ -190,11 +193,11 @@ test("explain names the rule that blocks the card as the reason for a card chang
 
 test("explain says in words how often an invoice was in recovery before", async () => {
   const happened = async () => (await loadAnswers()).get("History")!;
-  for (const said of [null, "once", "2 times"]) {
+  for (const count of [null, "once", "2 times"]) {
     stage.wait(HOUR);
     await stage.invoice({ state: "UNPAID" });
     await stage.decide();
-    assert.equal(/It was in recovery (.*) before\./.exec(await happened())?.[1] ?? null, said);
+    assert.equal(/It was in recovery (.*) before\./.exec(await happened())?.[1] ?? null, count);
     stage.wait(HOUR);
     await stage.invoice({ state: "PAID" });
     await stage.decide();

@@ -16,7 +16,7 @@ const enterMerchant = async (settings: MerchantSettings = {}) => {
 };
 beforeEach(() => enterMerchant());
 
-const ask = (question = "Input data") => findAnswer(stage, merchantId, question);
+const findText = (question = "Input data") => findAnswer(stage, merchantId, question);
 
 test("explain counts the earlier attempts when more than four failed", async () => {
   await stage.invoice();
@@ -26,19 +26,19 @@ test("explain counts the earlier attempts when more than four failed", async () 
     await stage.transaction();
   }
   await stage.decide();
-  const answer = await ask();
+  const answer = await findText();
   assert.equal(answer.match(/An attempt failed on/g)!.length, 4);
   assert.match(answer, /2 attempts failed before the following ones\.\nAn attempt failed on/);
   stage.wait(DAY);
   await stage.transaction();
   await stage.decide();
-  const changed = await ask("Changes since the last decision");
+  const changed = await findText("Changes since the last decision");
   assert.match(changed, /An attempt failed on/);
   assert.doesNotMatch(changed, /those that follow|Counted so far/);
 });
 
 test("explain reports withdrawn facts, or that only a count changed, when nothing is new since the last plan", async () => {
-  const changed = () => ask("Changes since the last decision");
+  const changed = () => findText("Changes since the last decision");
   await stage.invoice();
   await stage.transaction();
   stage.wait(HOUR);
@@ -77,7 +77,7 @@ test("explain refers to the latest invoices when there are more than it reads, a
   await stage.transaction();
   await stage.decide();
   assert.match(
-    await ask(),
+    await findText(),
     /Of the latest 15 invoices before this one 15 were declined at first\. The latest days on which declined invoices were paid are Thu 15 January, Sat 17 January, Mon 19 January, Wed 21 January\./,
   );
 });
@@ -90,7 +90,7 @@ test("explain does not list a later invoice of the customer as an earlier one", 
   await stage.invoice({ id: "inv_2", createdAt: stage.now() });
   await stage.transaction({ invoiceId: "inv_2" });
   await stage.decide();
-  const answer = await ask();
+  const answer = await findText();
   assert.match(
     answer,
     /The invoice before this one was declined at first\. Declined invoices were paid on Wed 21 January\./,
@@ -104,7 +104,7 @@ test("explain lists the payment days of declined invoices in order, whichever in
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await ask(), /Declined invoices were paid on Tue 6 January, Mon 12 January\./);
+  assert.match(await findText(), /Declined invoices were paid on Tue 6 January, Mon 12 January\./);
 });
 
 test("an invoice does not count as earlier when both were charged at the same time", async () => {
@@ -113,50 +113,50 @@ test("an invoice does not count as earlier when both were charged at the same ti
     await stage.transaction({ invoiceId: id });
   }
   await stage.decide();
-  assert.match(await ask(), /^No earlier invoice of this customer is known\.$/m);
+  assert.match(await findText(), /^No earlier invoice of this customer is known\.$/m);
 });
 
 test("explain reports every fact that the learned engine uses, and every change of one", async () => {
   const createdAt = new Date(stage.now().getTime() - 400.5 * DAY);
-  const pushed = (over: Partial<Subscription>) =>
-    stage.subscription("ACTIVE", { createdAt, billingPeriod: 1, billingPeriodUnit: "MONTH", ...over });
+  const pushed = (overrides: Partial<Subscription>) =>
+    stage.subscription("ACTIVE", { createdAt, billingPeriod: 1, billingPeriodUnit: "MONTH", ...overrides });
   await pushed({});
   await stage.invoice({ subscriptionId: "sub_1" });
   await stage.transaction({ cardFunding: "DEBIT", cardIssuer: "Sparkasse \u202e" });
   await stage.decide();
-  const known = await ask();
+  const known = await findText();
   assert.match(known, /to be paid by card \(Visa debit, DE, issued by Sparkasse ·\)\./);
   assert.match(known, /^The subscription is billed every month, and began 400 days before the invoice failed\.$/m);
   stage.wait(HOUR);
   await pushed({ billingPeriodUnit: "YEAR", billingPeriod: 2 });
   await stage.decide();
   assert.equal(
-    await ask("Changes since the last decision"),
+    await findText("Changes since the last decision"),
     "The subscription is billed every 2 years, and began 400 days before the invoice failed.",
   );
   await pushed({ createdAt: new Date(stage.now().getTime() - 3 * HOUR) });
   await stage.decide();
-  assert.match(await ask(), /billed every month, and began less than a day before the invoice failed\.$/m);
+  assert.match(await findText(), /billed every month, and began less than a day before the invoice failed\.$/m);
 });
 
 test("explain says so when an invoice has no subscription, or its subscription reports little", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await ask(), /^The invoice belongs to no known subscription\.$/m);
+  assert.match(await findText(), /^The invoice belongs to no known subscription\.$/m);
   await enterMerchant();
   await stage.subscription("ACTIVE", { createdAt: new Date(stage.now().getTime() + HOUR) });
   await stage.invoice({ subscriptionId: "sub_1" });
   await stage.transaction();
   await stage.decide();
   assert.match(
-    await ask(),
+    await findText(),
     /^The billing period of the subscription is unknown; it began less than a day before the invoice failed\.$/m,
   );
   await enterMerchant({ engine: "static" });
   await stage.invoice();
   await stage.decide();
-  assert.doesNotMatch(await ask(), /subscription/, "fixed rules look at none");
+  assert.doesNotMatch(await findText(), /subscription/, "fixed rules look at none");
 });
 
 test("explain says so when no reason was reported, or when a payment method has no rules and the merchant decides how to retry", async () => {
@@ -164,16 +164,16 @@ test("explain says so when no reason was reported, or when a payment method has 
   const nothing = { networkDeclineCode: undefined, cardBrand: undefined, cardCountry: undefined } as const;
   await stage.transaction({ ...nothing, paymentMethodType: "klarna" });
   await stage.decide();
-  const planned = await ask("Next step");
+  const planned = await findText("Next step");
   assert.match(planned, /^The last attempt failed without a reason\.$/m);
   const words = /^No rules are known for payments by "klarna", so the merchant decides how to retry\.$/m;
   assert.match(planned, words);
-  assert.match(await ask("Limits"), words);
+  assert.match(await findText("Limits"), words);
   await enterMerchant();
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.doesNotMatch(await ask("Next step"), /the merchant's to say/);
+  assert.doesNotMatch(await findText("Next step"), /the merchant's to say/);
 });
 
 test("explain uses the singular or plural that fits when the budget has one retry or none left", async () => {
@@ -181,18 +181,18 @@ test("explain uses the singular or plural that fits when the budget has one retr
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  for (let left = 7; left >= 0; left--) {
+  for (let attemptsLeft = 7; attemptsLeft >= 0; attemptsLeft--) {
     const sent = await stage.untilSent();
     stage.at(sent.ideal);
     await stage.transaction();
     await stage.decide();
-    const said = /^.* of the budget .*$/m.exec(await ask())?.[0];
+    const budgetLine = /^.* of the budget .*$/m.exec(await findText())?.[0];
     assert.equal(
-      said,
-      `${left === 0 ? "No retry" : left === 1 ? "1 retry" : `${left} retries`} of the budget ${left > 1 ? "are" : "is"} left.`,
+      budgetLine,
+      `${attemptsLeft === 0 ? "No retry" : attemptsLeft === 1 ? "1 retry" : `${attemptsLeft} retries`} of the budget ${attemptsLeft > 1 ? "are" : "is"} left.`,
     );
   }
-  assert.match(await ask("Why did it stop?"), /^Dunlin gave up on the invoice\.\n[\s\S]*budget are used\.$/);
+  assert.match(await findText("Why did it stop?"), /^Dunlin gave up on the invoice\.\n[\s\S]*budget are used\.$/);
 });
 
 test("explain counts no card check as an attempt, and no pending attempt of the merchant as requested", async () => {
@@ -203,12 +203,12 @@ test("explain counts no card check as an attempt, and no pending attempt of the 
   stage.wait(HOUR);
   await stage.transaction({ state: "PENDING", cardCountry: undefined });
   await stage.decide();
-  const happened = await ask("History");
+  const happened = await findText("History");
   assert.match(happened, /A card was checked: no money moved\./);
   assert.doesNotMatch(happened, /An attempt succeeded/);
   assert.match(happened, /Times are those of Europe\/Berlin/, "by the latest attempt that names a country");
-  assert.doesNotMatch(await ask(), /Local time/, "it was decided by the same clock");
-  assert.match(await ask(), /An attempt was made on .*, and its outcome is not known\./);
+  assert.doesNotMatch(await findText(), /Local time/, "it was decided by the same clock");
+  assert.match(await findText(), /An attempt was made on .*, and its outcome is not known\./);
 });
 
 test("explain mentions attempts of other invoices only when a rule counts them", async () => {
@@ -227,25 +227,25 @@ test("explain mentions attempts of other invoices only when a rule counts them",
       stage.wait(HOUR);
     }
     await stage.decide();
-    const rules = await ask("Limits");
-    const said = /^.* for (?:an)?other invoices? counts? for this card/m.exec(rules)?.[0] ?? null;
-    assert.equal(said, count, `${paymentMethodType} ${cardBrand} ${amount}: ${rules}`);
-    assert.doesNotMatch(await ask("Changes since the last decision"), /counts? for this card/);
+    const rules = await findText("Limits");
+    const countLine = /^.* for (?:an)?other invoices? counts? for this card/m.exec(rules)?.[0] ?? null;
+    assert.equal(countLine, count, `${paymentMethodType} ${cardBrand} ${amount}: ${rules}`);
+    assert.doesNotMatch(await findText("Changes since the last decision"), /counts? for this card/);
   }
 });
 
 test("an approved charge of another invoice counts toward no limit, even at the same time as a declined one", async () => {
   const paid = { state: "PAID", networkDeclineCode: undefined } as const;
-  for (const [invoiceId, over] of [
+  for (const [invoiceId, overrides] of [
     ["inv_0", {}],
     ["inv_2", paid],
   ] as const)
-    await stage.transaction({ invoiceId, ...over });
+    await stage.transaction({ invoiceId, ...overrides });
   stage.wait(HOUR);
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await ask("Limits"), /^1 attempt for another invoice counts for this card/m);
+  assert.match(await findText("Limits"), /^1 attempt for another invoice counts for this card/m);
 });
 
 test("a plan does not change when an attempt becomes half a year old during the case", async () => {
@@ -266,11 +266,11 @@ test("explain says that an instruction is on its way, and offers no other time, 
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await ask("Next step"), /; it is planned and may still change\./);
+  assert.match(await findText("Next step"), /; it is planned and may still change\./);
   const [action] = await stage.actions();
   stage.at(action!.ideal.getTime());
   await stage.decide();
   stage.wait(30 * HOUR);
-  assert.match(await ask("Next step"), /; it was sent, and the merchant's endpoint has not accepted it/);
-  assert.match(await ask("Why not today?"), /^A retry was requested for .*, and its outcome is awaited first\./);
+  assert.match(await findText("Next step"), /; it was sent, and the merchant's endpoint has not accepted it/);
+  assert.match(await findText("Why not today?"), /^A retry was requested for .*, and its outcome is awaited first\./);
 });

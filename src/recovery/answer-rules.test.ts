@@ -16,29 +16,32 @@ const enterMerchant = async (settings: MerchantSettings = {}) => {
 beforeEach(() => enterMerchant());
 
 async function openCase() {
-  const { case: kase } = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
-  return { end: kase!.windowEndsAt };
+  const { case: recoveryCase } = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
+  return { end: recoveryCase!.windowEndsAt };
 }
 
-const ask = (question: string) => findAnswer(stage, merchantId, question);
+const findText = (question: string) => findAnswer(stage, merchantId, question);
 
 test("explain says that a rule holds to the end of the window, not to the last time that was evaluated", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "41" });
   await stage.decide();
-  assert.match(await ask("Limits"), /^No retry from .* to the end of the window: Visa does not allow another attempt/);
+  assert.match(
+    await findText("Limits"),
+    /^No retry from .* to the end of the window: Visa does not allow another attempt/,
+  );
   await enterMerchant();
   await stage.invoice();
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "28" });
   await stage.decide();
-  assert.match(await ask("Limits"), /^No retry from .* to Sun 8 March, \d\d:\d\d/);
+  assert.match(await findText("Limits"), /^No retry from .* to Sun 8 March, \d\d:\d\d/);
 });
 
 test("explain names a rule once when it is a reason and also forbids retries for a while", async () => {
   await stage.invoice();
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "28" });
   await stage.decide();
-  const answer = await ask("Limits");
+  const answer = await findText("Limits");
   assert.equal(
     answer.match(/the bank advises to try again after 6 days, so no retry comes sooner/g)?.length,
     1,
@@ -51,7 +54,7 @@ test("explain gives the period that a rule forbids from the decision on, to the 
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
   await stage.decide();
   // A retry is allowed after 24 hours, and each may run 49 minutes early.
-  assert.match(await ask("Limits"), /^No retry from Mon 2 March, 11:00 to Tue 3 March, 11:49: /);
+  assert.match(await findText("Limits"), /^No retry from Mon 2 March, 11:00 to Tue 3 March, 11:49: /);
 });
 
 test("explain never denies a rule that it names as a reason, however soon the window ends", async () => {
@@ -62,16 +65,19 @@ test("explain never denies a rule that it names as a reason, however soon the wi
   stage.at(end.getTime() - 2 * HOUR);
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "28" });
   await stage.decide();
-  assert.match(await ask("Limits"), /^No retry from .* to the end of the window: .*6 days/);
+  assert.match(await findText("Limits"), /^No retry from .* to the end of the window: .*6 days/);
 });
 
 test("explain names the scheme's rule when a return code forbids another presentation", async () => {
   await stage.invoice();
   await stage.transaction({ paymentMethodType: "sepa_debit", cardBrand: undefined, networkDeclineCode: "AC04" });
   await stage.decide();
-  assert.match(await ask("Limits"), /^No retry from .* to the end of the window: SEPA debits allow 2 more attempts/);
+  assert.match(
+    await findText("Limits"),
+    /^No retry from .* to the end of the window: SEPA debits allow 2 more attempts/,
+  );
   for (const question of ["History", "Why a new card?", "Input data"])
-    assert.doesNotMatch(await ask(question), /other card(?! or payment method)/, "it is an account, and no card");
+    assert.doesNotMatch(await findText(question), /other card(?! or payment method)/, "it is an account, and no card");
 });
 
 test("explain names a rule that allows fewer retries than the budget", async () => {
@@ -79,7 +85,7 @@ test("explain names a rule that allows fewer retries than the budget", async () 
   await stage.transaction({ paymentMethodType: "sepa_debit", cardBrand: undefined, networkDeclineCode: "AM04" });
   await stage.decide();
   assert.match(
-    await ask("Limits"),
+    await findText("Limits"),
     /^No rule excluded a time of the window remaining on .*\.\nAfter this one, 1 more retry is possible .* SEPA debits allow/,
   );
 });
@@ -89,7 +95,7 @@ test("explain names a scheme's rule even when it allows as many retries as the b
   const debit = { paymentMethodType: "bacs_debit", cardBrand: undefined, currency: "GBP" } as const;
   await stage.transaction({ ...debit, networkDeclineCode: "0" });
   await stage.decide();
-  assert.match(await ask("Limits"), /\nBacs debits allow attempts .* Retries left by this rule: any number\.$/);
+  assert.match(await findText("Limits"), /\nBacs debits allow attempts .* Retries left by this rule: any number\.$/);
 });
 
 test("a wait is neither a reason nor a limiting rule when it was over before the first decision", async () => {
@@ -101,7 +107,7 @@ test("a wait is neither a reason nor a limiting rule when it was over before the
     stage.at(START.getTime() + 4 * DAY);
     await stage.decide();
     for (const question of ["Next step", "Limits"])
-      assert.doesNotMatch(await ask(question), /no retry comes sooner/, engine);
+      assert.doesNotMatch(await findText(question), /no retry comes sooner/, engine);
   }
 });
 
@@ -109,24 +115,24 @@ test("explain dates counts and facts to the decision, however much later it is a
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  const said = async () => {
-    assert.match(await ask("Limits"), /\nAs counted on Mon 2 March, 11:00:\n.*Counted so far: 1\./);
-    assert.match(await ask("Input data"), /^As of Mon 2 March, 11:00:\nThe last attempt failed/);
+  const findRules = async () => {
+    assert.match(await findText("Limits"), /\nAs counted on Mon 2 March, 11:00:\n.*Counted so far: 1\./);
+    assert.match(await findText("Input data"), /^As of Mon 2 March, 11:00:\nThe last attempt failed/);
   };
   stage.wait(9 * DAY);
-  await said();
+  await findRules();
   await stage.invoice({ state: "PAID" });
   await stage.decide();
-  await said();
+  await findRules();
 });
 
 test("a rule that ends today does not explain why nothing is retried today", async () => {
   await stage.invoice();
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
   await stage.decide();
-  assert.match(await ask("Why not today?"), /^A rule allows no retry until Tue 3 March/);
+  assert.match(await findText("Why not today?"), /^A rule allows no retry until Tue 3 March/);
   stage.at(START.getTime() + 18 * HOUR);
-  assert.doesNotMatch(await ask("Why not today?"), /^A rule leaves no try/);
+  assert.doesNotMatch(await findText("Why not today?"), /^A rule leaves no try/);
 });
 
 test("a rule that ends today explains why nothing is retried today when it outlasts the last evaluated time", async () => {
@@ -135,13 +141,13 @@ test("a rule that ends today explains why nothing is retried today when it outla
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
   await stage.decide();
   stage.wait(12 * HOUR);
-  assert.match(await ask("Why not today?"), /^A rule allows no retry until Tue 3 March, 2[23]:\d\d: .*\nSource: /);
+  assert.match(await findText("Why not today?"), /^A rule allows no retry until Tue 3 March, 2[23]:\d\d: .*\nSource: /);
   await enterMerchant({ engine: "static" });
   await stage.invoice();
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
   await stage.decide();
   stage.wait(HOUR);
-  assert.match(await ask("Why not today?"), /^A rule allows no retry until .*\nSource: /);
+  assert.match(await findText("Why not today?"), /^A rule allows no retry until .*\nSource: /);
 });
 
 test("a rule that has ended does not explain why nothing is retried today", async () => {
@@ -150,5 +156,5 @@ test("a rule that has ended does not explain why nothing is retried today", asyn
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
   await stage.decide();
   stage.wait(30 * HOUR);
-  assert.match(await ask("Why not today?"), /^Fixed rules choose the time/);
+  assert.match(await findText("Why not today?"), /^Fixed rules choose the time/);
 });

@@ -16,8 +16,8 @@ test("explain calls a time as good as the chosen one when their values round to 
   const [decision] = explained.decisions as [(typeof explained.decisions)[0]];
   const { account } = decision;
   const planWorth = 0.96;
-  const told = (worths: readonly number[], chance: number) => {
-    const days = account.days.map((day, n) => ({ ...day, worth: worths[n] ?? 0.5 }));
+  const findAnswers = (values: readonly number[], chance: number) => {
+    const days = account.days.map((day, n) => ({ ...day, worth: values[n] ?? 0.5 }));
     const hours = account.hours.map((hour, n) => ({ ...hour, chance: chance + n / 1e4 }));
     const plain = { drawn: false, hourDrawn: false, spread: false, even: { ...account.even!, planWorth } };
     const decisions = [{ ...decision, chance, account: { ...account, ...plain, days, hours } }];
@@ -26,13 +26,13 @@ test("explain calls a time as good as the chosen one when their values round to 
       answers.find((each) => each.question === question)!.answer.join("\n"),
     );
   };
-  const far = account.days.findIndex(({ at }) => +at - +decision.idealTime! > DAY);
-  const worthThere = (worth: number) => account.days.map((_, n) => (n === far ? worth : 0.5));
-  const [tied, hour] = told(worthThere(0.9577), 0.6);
-  assert.match(tied!, /^As good, .*, expected value 96%\.$/m);
-  assert.match(tied!, /^Times with the same expected value to the percent are equally good/m);
+  const farIndex = account.days.findIndex(({ at }) => +at - +decision.idealTime! > DAY);
+  const valuesWith = (worth: number) => account.days.map((_, n) => (n === farIndex ? worth : 0.5));
+  const [tiedAnswer, hour] = findAnswers(valuesWith(0.9577), 0.6);
+  assert.match(tiedAnswer!, /^As good, .*, expected value 96%\.$/m);
+  assert.match(tiedAnswer!, /^Times with the same expected value to the percent are equally good/m);
   assert.match(hour!, /\nTo the percent these hours are equally good\.$/);
-  const [better] = told(worthThere(0.9677), 0.6);
-  assert.match(better!, /^Better, .*, expected value 97%\.$/m);
-  assert.doesNotMatch(better!, /As good|as good/);
+  const [betterAnswer] = findAnswers(valuesWith(0.9677), 0.6);
+  assert.match(betterAnswer!, /^Better, .*, expected value 97%\.$/m);
+  assert.doesNotMatch(betterAnswer!, /As good|as good/);
 });

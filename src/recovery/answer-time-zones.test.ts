@@ -9,12 +9,12 @@ after(() => stage.drop());
 
 test("the answers keep the customer's time zone when the paid attempt names no card", async () => {
   const { id: merchantId } = await stage.enter();
-  const told = async () => (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
+  const explain = async () => (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
   await stage.invoice();
   // Without a fingerprint, the two attempts may be on different cards.
   await stage.transaction({ cardCountry: "SE", cardFingerprint: undefined });
   await stage.decide();
-  assert.equal(nameTimeZone(await told()), "Times are those of Europe/Stockholm.");
+  assert.equal(nameTimeZone(await explain()), "Times are those of Europe/Stockholm.");
   stage.wait(HOUR);
   const noCard = {
     cardCountry: undefined,
@@ -25,7 +25,7 @@ test("the answers keep the customer's time zone when the paid attempt names no c
   await stage.transaction({ ...noCard, state: "PAID" });
   await stage.invoice({ state: "PAID", updatedAt: stage.now() });
   await stage.decide();
-  const paid = await told();
+  const paid = await explain();
   assert.equal(nameTimeZone(paid), "Times are those of Europe/Stockholm.");
   assert.doesNotMatch(JSON.stringify(buildExplanation(paid)), /\(Europe\/Stockholm\)/, "named once, at the beginning");
 });

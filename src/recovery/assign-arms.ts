@@ -10,43 +10,45 @@ import { armsOfCustomers, enrollInvoices } from "../tables/experiment-invoices.t
  * Assigns arms to cases about to be opened: by customer if an experiment runs.
  *
  * @param experiment  the running one. It excludes invoices that failed before it began, and cases in shadow mode
- * @returns the cases with their arms, and `enter`: call it in the opening transaction to add their invoices to the experiment
+ * @returns the cases with their arms, and `enroll`: call it in the opening transaction to add their invoices to the experiment
  */
 export async function assignArms(
   tx: Tx,
   { id: merchantId, shadow }: Pick<Merchant, "id" | "shadow">,
   experiment: Experiment | null,
   cases: readonly Omit<NewCase, "arm">[],
-): Promise<{ assigned: NewCase[]; enter(): Promise<void> }> {
-  const isIn = ({ unpaidAt }: Pick<NewCase, "unpaidAt">) =>
+): Promise<{ assigned: NewCase[]; enroll(): Promise<void> }> {
+  const isEligible = ({ unpaidAt }: Pick<NewCase, "unpaidAt">) =>
     !shadow && experiment !== null && unpaidAt >= experiment.startedAt;
-  const outside = shadow ? "shadow" : "dunlin";
-  const entering = cases.filter(isIn);
-  if (!experiment || entering.length === 0)
-    return { assigned: cases.map((kase) => ({ ...kase, arm: outside })), async enter() {} };
-  const assignments = await loadOrDrawAssignments(tx, merchantId, experiment, entering);
-  const entered = entering.map((kase, index) => ({
-    kase,
-    phase: kase.unpaidAt < experiment.comparedFrom ? ("calibration" as const) : ("comparison" as const),
+  const armOutside = shadow ? "shadow" : "dunlin";
+  const eligibleCases = cases.filter(isEligible);
+  if (!experiment || eligibleCases.length === 0)
+    return { assigned: cases.map((recoveryCase) => ({ ...recoveryCase, arm: armOutside })), async enroll() {} };
+  const assignments = await loadOrDrawAssignments(tx, merchantId, experiment, eligibleCases);
+  const enrollments = eligibleCases.map((recoveryCase, index) => ({
+    recoveryCase,
+    phase: recoveryCase.unpaidAt < experiment.comparedFrom ? ("calibration" as const) : ("comparison" as const),
     ...assignments[index]!,
   }));
-  const arms = new Map(entered.map(({ kase, phase, arm }) => [kase.id, phase === "calibration" ? "merchant" : arm]));
+  const arms = new Map(
+    enrollments.map(({ recoveryCase, phase, arm }) => [recoveryCase.id, phase === "calibration" ? "merchant" : arm]),
+  );
   return {
-    assigned: cases.map((kase) => ({ ...kase, arm: arms.get(kase.id) ?? outside })),
-    enter: () =>
+    assigned: cases.map((recoveryCase) => ({ ...recoveryCase, arm: arms.get(recoveryCase.id) ?? armOutside })),
+    enroll: () =>
       enrollInvoices(
         tx,
         merchantId,
         experiment.id,
-        entered.map(({ kase, ...where }) => ({
-          ...where,
-          caseId: kase.id,
-          invoiceId: kase.invoiceId,
-          customerId: kase.customerId,
-          amount: kase.amount,
-          currency: kase.currency,
-          failedAt: kase.unpaidAt,
-          countsAt: new Date(kase.unpaidAt.getTime() + experiment.maturityDays * DAY_MS),
+        enrollments.map(({ recoveryCase, ...assignment }) => ({
+          ...assignment,
+          caseId: recoveryCase.id,
+          invoiceId: recoveryCase.invoiceId,
+          customerId: recoveryCase.customerId,
+          amount: recoveryCase.amount,
+          currency: recoveryCase.currency,
+          failedAt: recoveryCase.unpaidAt,
+          countsAt: new Date(recoveryCase.unpaidAt.getTime() + experiment.maturityDays * DAY_MS),
         })),
       ),
   };

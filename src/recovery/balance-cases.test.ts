@@ -27,10 +27,10 @@ test("a case ends at once, withdrawing undelivered events, when partial payments
 });
 
 test("a case ends when a debit that began before the invoice failed is pushed as paid first", async () => {
-  const began = new Date(START.getTime() - DAY);
+  const startedAt = new Date(START.getTime() - DAY);
   const paidAt = new Date(START.getTime() + HOUR);
   stage.at(paidAt);
-  await stage.transaction({ invoiceId: "inv_2", state: "PAID", createdAt: began, updatedAt: paidAt });
+  await stage.transaction({ invoiceId: "inv_2", state: "PAID", createdAt: startedAt, updatedAt: paidAt });
   await stage.invoice({ id: "inv_2", updatedAt: START });
   await stage.decide();
   assert.deepEqual(await endReasons(), [null, "paid"]);

@@ -14,8 +14,8 @@ beforeEach(async () => {
 });
 
 const daysAgo = (days: number) => ({ createdAt: new Date(stage.now().getTime() - days * DAY) });
-const buildEarlierAttempt = (days: number, over: Partial<Transaction>) =>
-  stage.transaction({ invoiceId: `inv_${days}`, ...daysAgo(days), ...over });
+const buildEarlierAttempt = (days: number, overrides: Partial<Transaction>) =>
+  stage.transaction({ invoiceId: `inv_${days}`, ...daysAgo(days), ...overrides });
 const PAID = { state: "PAID", networkDeclineCode: undefined } as const;
 
 /** Returns the planned action of an invoice that was just declined for lack of money. */
@@ -119,8 +119,8 @@ test("the declines of a replacement card count when another customer of the same
 });
 
 test("another customer's charges do not affect the card when they name no card, or when many customers share it", async () => {
-  const theirs = (n: number, over: Partial<Transaction>) =>
-    stage.transaction({ invoiceId: `inv_9${n}`, customerId: `cus_9${n}`, ...daysAgo(3), ...PAID, ...over });
+  const theirs = (n: number, overrides: Partial<Transaction>) =>
+    stage.transaction({ invoiceId: `inv_9${n}`, customerId: `cus_9${n}`, ...daysAgo(3), ...PAID, ...overrides });
   await theirs(1, {});
   await theirs(1, { cardFingerprint: undefined, networkDeclineCode: "41", state: "FAILED", ...daysAgo(1) });
   assert.equal((await loadPlannedRetry()).type, "RETRY");

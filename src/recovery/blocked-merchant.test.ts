@@ -16,18 +16,18 @@ beforeEach(async () => {
 
 /** Runs `meanwhile` while a transaction that did `work` stays open. */
 async function whileBlocked(work: (tx: Tx) => Promise<unknown>, meanwhile: () => Promise<void>) {
-  const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const hanging = stage.db.transaction(async (tx) => {
+  const [started, finished] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const blockingTransaction = stage.db.transaction(async (tx) => {
     await work(tx);
-    begun.resolve();
-    await over.promise;
+    started.resolve();
+    await finished.promise;
   });
-  await begun.promise;
+  await started.promise;
   try {
     await meanwhile();
   } finally {
-    over.resolve();
-    await hanging;
+    finished.resolve();
+    await blockingTransaction;
   }
 }
 
@@ -58,9 +58,9 @@ test("a merchant's first decision does not wait either, and is made when the oth
 
 test("a lock held too long postpones one merchant, but not its cases", async () => {
   await stage.invoice();
-  const heldUp = Object.assign(new Error("canceling statement due to lock timeout"), { code: "55P03" });
-  const busy: Database = { ...stage.db, transaction: () => Promise.reject(heldUp) };
-  await stage.decide(busy);
+  const lockTimeout = Object.assign(new Error("canceling statement due to lock timeout"), { code: "55P03" });
+  const blockedDb: Database = { ...stage.db, transaction: () => Promise.reject(lockTimeout) };
+  await stage.decide(blockedDb);
   assert.equal((await stage.events()).length, 0);
   await stage.decide();
   assert.equal((await stage.events()).length, 1);

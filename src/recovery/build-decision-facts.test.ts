@@ -17,16 +17,16 @@ const buildAsk = (number: number): PendingRetryRequest => ({
   at,
 });
 /** An unpaid invoice without reported attempts, with requested retries of the same time. */
-const viewWith = (asks: PendingRetryRequest[]) =>
+const viewWith = (pendingRequests: PendingRetryRequest[]) =>
   ({
     case: { id: "case_1", customerId: "cus_1", unpaidAt: at, windowEndsAt: at, budget: 8 },
     merchant: { leadMs: 0 },
     invoice: { id: "inv_1", amount: 4900, currency: "EUR" },
     transactions: [],
-    asks,
-    bills: [],
+    pendingRequests,
+    customerInvoices: [],
     issuerDownAt: null,
-    barring: [],
+    blockingAttempts: [],
     disputed: [],
     storedConflict: null,
   }) as unknown as LoadedCase;
@@ -143,19 +143,21 @@ test("a card that another customer of this card has switched to may be charged n
     customerId: "cus_9",
   });
   const [shared, own] = [theirs(0, "A", null), attempt(1, "inv_1", "A", "51")];
-  const told = (...more: Transaction[]) =>
+  const factsOf = (...more: Transaction[]) =>
     countedAttempts(buildFactsWith(...[shared, own, ...more].sort((a, b) => +a.createdAt - +b.createdAt)));
-  assert.deepEqual(told(theirs(2, "B", "41")), ["51", "41"]);
-  assert.deepEqual(told(theirs(2, "B", "41"), attempt(3, "inv_1", "A", "61")), ["51", "61"], "charged since");
-  assert.deepEqual(told(theirs(0.5, "B", null), theirs(2, "B", "41")), ["51"], "a second card of theirs");
+  assert.deepEqual(factsOf(theirs(2, "B", "41")), ["51", "41"]);
+  assert.deepEqual(factsOf(theirs(2, "B", "41"), attempt(3, "inv_1", "A", "61")), ["51", "61"], "charged since");
+  assert.deepEqual(factsOf(theirs(0.5, "B", null), theirs(2, "B", "41")), ["51"], "a second card of theirs");
 });
 
 test("a card counts as working after a charge of money that was certainly on it, made by the merchant, and still stands", () => {
   const paid = attempt(1, "inv_0", "A", null);
-  const isAlive = (over: Partial<Transaction>) =>
-    buildFactsWith(attempt(0, "inv_2", "A", "57"), { ...paid, ...over }, attempt(2, "inv_1", "A", "51")).ledger.some(
-      ({ clears }) => clears,
-    );
+  const isAlive = (overrides: Partial<Transaction>) =>
+    buildFactsWith(
+      attempt(0, "inv_2", "A", "57"),
+      { ...paid, ...overrides },
+      attempt(2, "inv_1", "A", "51"),
+    ).ledger.some(({ clears }) => clears);
   assert.deepEqual([isAlive({}), isAlive({ state: "REFUNDED" })], [true, true]);
   const none: Partial<Transaction>[] = [
     { amount: 0 },
@@ -166,7 +168,7 @@ test("a card counts as working after a charge of money that was certainly on it,
     { cardFingerprint: "B" },
     { cardFingerprint: undefined },
   ];
-  for (const over of none) assert.equal(isAlive(over), false, JSON.stringify(over));
+  for (const overrides of none) assert.equal(isAlive(overrides), false, JSON.stringify(overrides));
 });
 
 test("a substitute card counts together with the card that is charged again, since a retry may fall on either", () => {
@@ -186,24 +188,24 @@ test("a substitute card counts together with the card that is charged again, sin
 });
 
 test("a substitute card follows the rules of its own network", () => {
-  const bar = (brand: string, other: string) => {
+  const isCardBlocked = (brand: string, other: string) => {
     const known = buildFactsWith(
       attempt(0, "inv_0", "A", "05", brand),
       attempt(1, "inv_0", "B", "57", other),
       attempt(2, "inv_1", "A", "51", brand),
     );
-    return buildDecisionContext(known, at).guard.bar?.decline.codes.networkDeclineCode;
+    return buildDecisionContext(known, at).guard.block?.decline.codes.networkDeclineCode;
   };
-  assert.deepEqual([bar("mastercard", "visa"), bar("visa", "mastercard")], ["57", undefined]);
+  assert.deepEqual([isCardBlocked("mastercard", "visa"), isCardBlocked("visa", "mastercard")], ["57", undefined]);
 });
 
 test("a replacement card follows the rules of its own network", () => {
-  const bar = (brand: string, next: string, code: string) => {
+  const isCardBlocked = (brand: string, next: string, code: string) => {
     const known = buildFactsWith(attempt(0, "inv_1", "A", "51", brand), attempt(1, "inv_2", "B", code, next));
-    return buildDecisionContext(known, at).guard.bar?.decline.codes.networkDeclineCode;
+    return buildDecisionContext(known, at).guard.block?.decline.codes.networkDeclineCode;
   };
-  assert.equal(bar("mastercard", "visa", "46"), "46");
-  assert.equal(bar("visa", "mastercard", "57"), undefined);
+  assert.equal(isCardBlocked("mastercard", "visa", "46"), "46");
+  assert.equal(isCardBlocked("visa", "mastercard", "57"), undefined);
 });
 
 test("an attempt blocked by the gateway counts toward no limit, and does not hide an earlier stolen card decline", () => {

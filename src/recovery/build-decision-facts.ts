@@ -32,34 +32,35 @@ export function buildDecisionFacts(
   actions: readonly DeliveredAction[],
   isTrained = false,
 ): DecisionFacts {
-  const { case: kase, invoice, merchant, transactions } = view;
+  const { case: recoveryCase, invoice, merchant, transactions } = view;
   const onInvoice = transactions.filter((t) => t.invoiceId === invoice.id);
-  const present = currentCard(view);
-  const payer = paymentProfileOf(view);
+  const card = currentCard(view);
+  const profile = paymentProfileOf(view);
   const retries = actions.filter((a) => a.type === "RETRY" && wasRequested(a));
   return {
-    caseId: kase.id,
-    unpaidAt: kase.unpaidAt,
-    windowEndsAt: kase.windowEndsAt,
+    caseId: recoveryCase.id,
+    unpaidAt: recoveryCase.unpaidAt,
+    windowEndsAt: recoveryCase.windowEndsAt,
     budgetLeft: Math.max(
       0,
-      kase.budget - (kase.arm === "shadow" ? listMerchantRetries(kase, onInvoice) : retries).length,
+      recoveryCase.budget -
+        (recoveryCase.arm === "shadow" ? listMerchantRetries(recoveryCase, onInvoice) : retries).length,
     ),
     explores: merchant.explore ?? isTrained,
     leadMs: merchant.leadMs,
     amount: retryAmountOf(view),
     currency: invoice.currency,
-    ...instrumentOf(payer),
-    customerTimezone: payer.customerTimezone ?? null,
-    ledger: buildLedger(view, actions, present),
-    lastDecline: findLastDecline(onInvoice, present),
-    cardChangedAt: findCardChangeTime(view, present),
-    ...findCardChangeState(view, actions, present),
+    ...instrumentOf(profile),
+    customerTimezone: profile.customerTimezone ?? null,
+    ledger: buildLedger(view, actions, card),
+    lastDecline: findLastDecline(onInvoice, card),
+    cardChangedAt: findCardChangeTime(view, card),
+    ...findCardChangeState(view, actions, card),
     pending: findPendingAttempt(onInvoice),
-    billed: view.bills.flatMap(({ subscriptionId, createdAt }) =>
+    billed: view.customerInvoices.flatMap(({ subscriptionId, createdAt }) =>
       subscriptionId === null ? [] : [{ subscriptionId, at: createdAt }],
     ),
-    othersPlanned: view.bills.some(({ id, isPlanned }) => id !== invoice.id && isPlanned),
+    othersPlanned: view.customerInvoices.some(({ id, isPlanned }) => id !== invoice.id && isPlanned),
     issuerDownAt: view.issuerDownAt,
     // A retry canceled after it was sent still counts as requested.
     retries: retries.map(({ idealRetryTime, status }) => ({
@@ -81,10 +82,10 @@ export function listMerchantRetries({ unpaidAt }: Pick<Case, "unpaidAt">, onInvo
   return retries.filter(({ initiator }) => initiator !== "CUSTOMER");
 }
 
-export const instrumentOf = (payer: Pick<PaymentProfile, "paymentMethodType" | "cardBrand" | "cardCountry">) => ({
-  paymentMethodType: payer.paymentMethodType ?? null,
-  network: findBrand(payer.cardBrand, payer.paymentMethodType),
-  cardCountry: payer.cardCountry ?? null,
+export const instrumentOf = (profile: Pick<PaymentProfile, "paymentMethodType" | "cardBrand" | "cardCountry">) => ({
+  paymentMethodType: profile.paymentMethodType ?? null,
+  network: findBrand(profile.cardBrand, profile.paymentMethodType),
+  cardCountry: profile.cardCountry ?? null,
 });
 
 /** Whether the merchant may have received the instruction. Then it counts, however it ended. */
@@ -92,11 +93,11 @@ const wasRequested = ({ decidedAt, status, firstAttemptAt }: DeliveredAction) =>
   decidedAt !== null && (status !== "CANCELED" || firstAttemptAt !== null);
 
 function buildLedger(view: LoadedCase, actions: readonly DeliveredAction[], card: Card | null): LedgerEntry[] {
-  const { case: kase, invoice, barring, asks, disputed } = view;
-  const transactions = [...barring, ...view.transactions];
-  const [isStandIn, isReplacement] = [buildIsOnSubstituteCard(view), buildIsOnReplacementCard(view, card)];
-  const standsIn = (t: TransactionFacts) => isStandIn(t) || isReplacement(t);
-  const isCounted = (t: TransactionFacts) => mayUseCard(t, card) || standsIn(t);
+  const { case: recoveryCase, invoice, blockingAttempts, pendingRequests, disputed } = view;
+  const transactions = [...blockingAttempts, ...view.transactions];
+  const [isOnSubstitute, isOnReplacement] = [buildIsOnSubstituteCard(view), buildIsOnReplacementCard(view, card)];
+  const isOnOtherCard = (t: TransactionFacts) => isOnSubstitute(t) || isOnReplacement(t);
+  const isCounted = (t: TransactionFacts) => mayUseCard(t, card) || isOnOtherCard(t);
   const attempts: LedgerEntry[] = transactions
     .filter((t) => t.invoiceId === invoice.id || isCounted(t))
     .map((t) => ({
@@ -108,33 +109,33 @@ function buildLedger(view: LoadedCase, actions: readonly DeliveredAction[], card
       codes: declineCodesOf(t),
       clears: isClearing(t, card),
       ...(isUnsent(t) ? { isUnsent: true as const } : {}),
-      ...(mayUseCard(t, card) || !standsIn(t) ? {} : { standIn: instrumentOf(t) }),
+      ...(mayUseCard(t, card) || !isOnOtherCard(t) ? {} : { standIn: instrumentOf(t) }),
     }));
   for (const t of disputed)
     if (mayUseCard(t, card))
       attempts.push({ ...DISPUTE_ENTRY, at: t.updatedAt, amount: t.amount, onThisInvoice: t.invoiceId === invoice.id });
-  const unseen = { amount: invoice.amount, onPresentCard: true, codes: null };
+  const entryDefaults = { amount: invoice.amount, onPresentCard: true, codes: null };
   // A request that a transaction answers is in the ledger as that transaction.
-  const answered = new Set([
+  const answeredIds = new Set([
     ...transactions.map(({ recoveryActionId }) => recoveryActionId),
     ...actions.filter((a) => a.transactionId !== null || !wasRequested(a)).map(({ id }) => id),
   ]);
-  const asked: LedgerEntry[] = asks
-    .filter(({ actionId }) => !answered.has(actionId))
+  const requestEntries: LedgerEntry[] = pendingRequests
+    .filter(({ actionId }) => !answeredIds.has(actionId))
     // Ties are broken by id, so that a decision never depends on row order. The last sort is stable.
     .sort((a, b) => (a.actionId < b.actionId ? -1 : 1))
     .map(({ caseId, at, mayBeAnswered }) => ({
       at,
       approved: null,
-      onThisInvoice: caseId === kase.id,
-      ...unseen,
-      ...(mayBeAnswered && caseId !== kase.id ? { mayBeAnswered } : {}),
+      onThisInvoice: caseId === recoveryCase.id,
+      ...entryDefaults,
+      ...(mayBeAnswered && caseId !== recoveryCase.id ? { mayBeAnswered } : {}),
     }));
   // An unpaid invoice was charged at least once, even if that attempt was never pushed.
-  const first: LedgerEntry[] = attempts.some(({ onThisInvoice }) => onThisInvoice)
+  const firstCharge: LedgerEntry[] = attempts.some(({ onThisInvoice }) => onThisInvoice)
     ? []
-    : [{ at: kase.unpaidAt, approved: false, onThisInvoice: true, ...unseen }];
-  return [...attempts, ...asked, ...first].sort((a, b) => a.at.getTime() - b.at.getTime());
+    : [{ at: recoveryCase.unpaidAt, approved: false, onThisInvoice: true, ...entryDefaults }];
+  return [...attempts, ...requestEntries, ...firstCharge].sort((a, b) => a.at.getTime() - b.at.getTime());
 }
 
 /** Stands beside the disputed payment. No attempt, so no limit counts it. */
@@ -152,8 +153,8 @@ const isClearing = (t: TransactionFacts, card: Card | null) =>
 
 /** A version in state PAID no longer reports the amount that was due before. */
 function retryAmountOf({ invoice, transactions }: LoadedCase): number {
-  const asked = isInRecovery(invoice.state) ? invoice : { ...invoice, amountDue: undefined };
-  return computeBalance(asked, transactions).left || invoice.amount;
+  const version = isInRecovery(invoice.state) ? invoice : { ...invoice, amountDue: undefined };
+  return computeBalance(version, transactions).unpaidAmount || invoice.amount;
 }
 
 type CodeColumns = Pick<
@@ -182,10 +183,10 @@ export const declineCodesOf = (t: CodeColumns) => ({
 
 /** A blocked attempt without its own reason does not hide the bank's earlier answer. */
 function findLastDecline(onInvoice: readonly TransactionFacts[], card: Card | null): Decline | null {
-  const isSaid = (t: TransactionFacts) =>
+  const isMeaningful = (t: TransactionFacts) =>
     !isUnsent(t) || endsRetries(findDeclineGroup(declineCodesOf(t), instrumentOf(t)));
   const declines = onInvoice.filter((t) => t.state === "FAILED" && mayUseCard(t, card));
-  const failed = declines.findLast(isSaid) ?? declines.at(-1);
+  const failed = declines.findLast(isMeaningful) ?? declines.at(-1);
   return failed ? { at: failed.createdAt, ...declineCodesOf(failed) } : null;
 }
 
@@ -222,13 +223,15 @@ function findCardChangeState(
 ): Pick<DecisionFacts, "cardChange" | "cardAskedAt"> {
   if (view.case.arm === "shadow") return CARD_CHANGE_NOT_ASKED;
   const changedAt = findCardChangeTime(view, card);
-  const asked = actions.filter(({ decidedAt }) => decidedAt !== null && (changedAt === null || decidedAt > changedAt));
-  const changes = asked.filter(({ type }) => type === "CARD_CHANGE");
-  const awaited = changes.findLast(isAwaited);
-  if (awaited) return { cardChange: "awaited", cardAskedAt: awaited.decidedAt };
+  const requested = actions.filter(
+    ({ decidedAt }) => decidedAt !== null && (changedAt === null || decidedAt > changedAt),
+  );
+  const changes = requested.filter(({ type }) => type === "CARD_CHANGE");
+  const awaitedChange = changes.findLast(isAwaited);
+  if (awaitedChange) return { cardChange: "awaited", cardAskedAt: awaitedChange.decidedAt };
   const expired = changes.findLast(({ status }) => status === "EXPIRED");
   if (expired) return { cardChange: "expired", cardAskedAt: expired.decidedAt };
-  const latest = asked.slice(-2);
+  const latest = requested.slice(-2);
   const isRefused = ({ type, status }: DeliveredAction) => type === "CARD_CHANGE" && status === "DELIVERY_FAILED";
   return latest.length === 2 && latest.every(isRefused)
     ? CARD_CHANGE_NOT_ASKED

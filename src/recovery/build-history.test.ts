@@ -14,41 +14,48 @@ const view = {
   invoice: { id: "inv_1", amount: 4900, currency: "EUR" },
   subscription: null,
   transactions: [],
-  bills: [],
+  customerInvoices: [],
   actions: [],
-  asks: [],
+  pendingRequests: [],
   issuerDownAt: null,
-  barring: [],
+  blockingAttempts: [],
   disputed: [],
   storedConflict: null,
 } as unknown as LoadedCase;
 
 test("an unreported first charge is dated to when the invoice became unpaid, and a new card is a presumed charge", () => {
   const known = buildDecisionFacts(view, []);
-  assert.deepEqual(buildHistory(view, known, []).bills.at(-1)!.charges, [
+  assert.deepEqual(buildHistory(view, known, []).invoices.at(-1)!.charges, [
     { at: unpaidAt, approved: false, codes: null },
   ]);
   const changed = buildHistory(view, { ...known, cardChangedAt }, []);
-  assert.deepEqual(changed.bills.at(-1)!.charges, [
+  assert.deepEqual(changed.invoices.at(-1)!.charges, [
     { at: cardChangedAt, approved: false, codes: null, isPresumed: true },
   ]);
 });
 
 test("an earlier invoice counts as declined at first when it failed before the attempts that are read", () => {
-  const day = (n: number, over = 0) => new Date(+unpaidAt + n * DAY_MS + over);
-  const bill = { id: "inv_0", customerId: "cus_1", amount: 900, currency: "EUR", state: "PAID", createdAt: day(-185) };
+  const day = (n: number, extraMs = 0) => new Date(+unpaidAt + n * DAY_MS + extraMs);
+  const invoice = {
+    id: "inv_0",
+    customerId: "cus_1",
+    amount: 900,
+    currency: "EUR",
+    state: "PAID",
+    createdAt: day(-185),
+  };
   const attempt = { id: "t", invoiceId: "inv_0", customerId: "cus_1", amount: 900, currency: "EUR" };
   const chargesOf = (failedAt: Date, ...attempts: [at: Date, state: string][]) => {
     const transactions = attempts.map(([createdAt, state]) => ({ ...attempt, state, createdAt }));
-    const bills = [{ ...bill, subscriptionId: null, unpaidAt: failedAt, paidAt: day(-170) }];
-    const told = { ...view, bills, transactions } as unknown as LoadedCase;
-    const [earlier] = buildHistory(told, buildDecisionFacts(told, []), []).bills;
+    const customerInvoices = [{ ...invoice, subscriptionId: null, unpaidAt: failedAt, paidAt: day(-170) }];
+    const loaded = { ...view, customerInvoices, transactions } as unknown as LoadedCase;
+    const [earlier] = buildHistory(loaded, buildDecisionFacts(loaded, []), []).invoices;
     return earlier!.charges.map(({ at, approved }) => [+at, approved]);
   };
-  const unread = [+day(-185), false];
-  assert.deepEqual(chargesOf(day(-185), [day(-179), "PAID"]), [unread, [+day(-179), true]]);
+  const missingAttempt = [+day(-185), false];
+  assert.deepEqual(chargesOf(day(-185), [day(-179), "PAID"]), [missingAttempt, [+day(-179), true]]);
   const failedAgain = chargesOf(day(-185), [day(-179), "FAILED"], [day(-170), "PAID"]);
-  assert.deepEqual(failedAgain, [unread, [+day(-179), false], [+day(-170), true]]);
+  assert.deepEqual(failedAgain, [missingAttempt, [+day(-179), false], [+day(-170), true]]);
   // Reported as unpaid first, then charged.
   assert.deepEqual(chargesOf(day(-20), [day(-20, 5_000), "PAID"]), [[+day(-20, 5_000), true]]);
   const charged = chargesOf(day(-20), [day(-20, 5_000), "FAILED"], [day(-19), "PAID"]);
@@ -59,7 +66,7 @@ test("an earlier invoice counts as declined at first when it failed before the a
 });
 
 test("invoices known from attempts alone count since the last attempt, and only for the same customer", () => {
-  const attempt = (id: string, day: number, over: object = {}) => ({
+  const attempt = (id: string, day: number, overrides: object = {}) => ({
     id,
     invoiceId: `of_${id}`,
     customerId: "cus_1",
@@ -68,7 +75,7 @@ test("invoices known from attempts alone count since the last attempt, and only 
     state: "PAID",
     createdAt: new Date(+unpaidAt + day * DAY_MS),
     cardFingerprint: "fp_1",
-    ...over,
+    ...overrides,
   });
   const own = { invoiceId: "inv_1", state: "FAILED", amount: 4900 };
   const transactions = [
@@ -79,8 +86,8 @@ test("invoices known from attempts alone count since the last attempt, and only 
     attempt("since", 4),
     attempt("by_hand", 5, { initiator: "CUSTOMER" }),
   ];
-  const told = { ...view, transactions } as unknown as LoadedCase;
-  const [other, open, ...rest] = buildHistory(told, buildDecisionFacts(told, []), []).bills;
+  const loaded = { ...view, transactions } as unknown as LoadedCase;
+  const [other, open, ...rest] = buildHistory(loaded, buildDecisionFacts(loaded, []), []).invoices;
   assert.deepEqual([other!.charges.map(({ at }) => at), rest], [[new Date(+unpaidAt + 4 * DAY_MS)], []]);
   assert.equal(open!.charges.length, 2);
 });

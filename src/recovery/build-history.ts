@@ -19,40 +19,40 @@ import { paymentProfileOf } from "./payment-profile.ts";
 /** Only for the learned engine. The open invoice comes last. */
 export function buildHistory(
   view: LoadedCase,
-  known: DecisionFacts,
+  facts: DecisionFacts,
   actions: readonly DeliveredAction[],
 ): CustomerHistory {
-  const { case: kase, invoice, subscription, transactions } = view;
-  const place = findCustomerLocale(known);
+  const { case: recoveryCase, invoice, subscription, transactions } = view;
+  const locale = findCustomerLocale(facts);
   const { cardFunding, cardIssuer } = paymentProfileOf(view);
-  const tried = Map.groupBy(transactions, ({ invoiceId }) => invoiceId);
-  const open = toOpenInvoice(view, known, actions);
-  const news = findOtherInvoiceAttempts(view, open.charges.at(-1)!.at).slice(0, MAX_OTHER_INVOICE_CHARGES);
+  const attemptsByInvoice = Map.groupBy(transactions, ({ invoiceId }) => invoiceId);
+  const open = toOpenInvoice(view, facts, actions);
+  const recentAttempts = findOtherInvoiceAttempts(view, open.charges.at(-1)!.at).slice(0, MAX_OTHER_INVOICE_CHARGES);
   // Later news would say little more, and each replanning would postpone the next retry.
-  const heardUntil = news.length < MAX_OTHER_INVOICE_CHARGES ? null : news.at(-1)!.createdAt;
-  const isHeard = ({ at }: PastCharge) => heardUntil === null || at <= heardUntil;
-  const earlier = [...view.bills, ...findUnpushedInvoices(view, news)]
+  const includedUntil = recentAttempts.length < MAX_OTHER_INVOICE_CHARGES ? null : recentAttempts.at(-1)!.createdAt;
+  const isIncluded = ({ at }: PastCharge) => includedUntil === null || at <= includedUntil;
+  const earlier = [...view.customerInvoices, ...findUnpushedInvoices(view, recentAttempts)]
     .filter(({ id }) => id !== invoice.id)
-    .map((bill) => toPastInvoice(bill, tried.get(bill.id) ?? []))
-    .map((bill) => ({ ...bill, charges: bill.charges.filter(isHeard) }))
+    .map((invoice) => toPastInvoice(invoice, attemptsByInvoice.get(invoice.id) ?? []))
+    .map((invoice) => ({ ...invoice, charges: invoice.charges.filter(isIncluded) }))
     .filter(({ charges }) => charges.length > 0)
     // Ties are in id order, so that a decision never depends on row order.
     .sort((a, b) => a.charges[0]!.at.getTime() - b.charges[0]!.at.getTime());
   return {
     traits: {
-      tenureDays: subscription ? (kase.unpaidAt.getTime() - subscription.createdAt.getTime()) / DAY_MS : null,
+      tenureDays: subscription ? (recoveryCase.unpaidAt.getTime() - subscription.createdAt.getTime()) / DAY_MS : null,
       billingPeriod: subscription?.billingPeriod ?? null,
       billingPeriodUnit: subscription?.billingPeriodUnit ?? null,
       merchant: MERCHANT_PLACEHOLDER,
-      country: place.country ?? known.currency,
-      paymentMethodType: known.paymentMethodType,
-      network: known.network,
+      country: locale.country ?? facts.currency,
+      paymentMethodType: facts.paymentMethodType,
+      network: facts.network,
       funding: cardFunding?.toLowerCase() ?? null,
       issuer: cardIssuer ?? null,
     },
-    instrument: known,
-    offsetAt: (at) => offsetMs(place.zone, at),
-    bills: [...earlier, open],
+    instrument: facts,
+    offsetAt: (at) => offsetMs(locale.zone, at),
+    invoices: [...earlier, open],
   };
 }
 
@@ -66,15 +66,15 @@ export function viewBefore(view: LoadedCase, actionId: string, at: Date): Loaded
     ...view,
     transactions: view.transactions.filter(({ createdAt }) => createdAt < at),
     actions: view.actions.filter(({ id, idealRetryTime }) => id !== actionId && idealRetryTime < at),
-    asks: [],
+    pendingRequests: [],
     issuerDownAt: null,
-    bills: view.bills
+    customerInvoices: view.customerInvoices
       .filter(({ createdAt }) => createdAt < at)
-      .map((bill) => ({
-        ...bill,
-        state: bill.paidAt !== null && bill.paidAt >= at ? "UNPAID" : bill.state,
-        unpaidAt: bill.unpaidAt !== null && bill.unpaidAt < at ? bill.unpaidAt : null,
-        paidAt: bill.paidAt !== null && bill.paidAt < at ? bill.paidAt : null,
+      .map((invoice) => ({
+        ...invoice,
+        state: invoice.paidAt !== null && invoice.paidAt >= at ? "UNPAID" : invoice.state,
+        unpaidAt: invoice.unpaidAt !== null && invoice.unpaidAt < at ? invoice.unpaidAt : null,
+        paidAt: invoice.paidAt !== null && invoice.paidAt < at ? invoice.paidAt : null,
       })),
   };
 }
@@ -85,21 +85,25 @@ const toPastCharge = (t: TransactionFacts): PastCharge => {
 };
 
 /** A person may have used another card, and a blocked attempt reached no bank. */
-const isAboutCard = (t: TransactionFacts) =>
+const isCardAnswer = (t: TransactionFacts) =>
   (t.state === "FAILED" || isApproved(t)) && t.initiator !== "CUSTOMER" && !isUnsent(t);
 
 /** Oldest first. */
-const findOtherInvoiceAttempts = ({ case: kase, invoice, transactions }: LoadedCase, since: Date) =>
+const findOtherInvoiceAttempts = ({ case: recoveryCase, invoice, transactions }: LoadedCase, since: Date) =>
   transactions.filter(
-    (t) => t.createdAt > since && t.customerId === kase.customerId && t.invoiceId !== invoice.id && isAboutCard(t),
+    (t) =>
+      t.createdAt > since && t.customerId === recoveryCase.customerId && t.invoiceId !== invoice.id && isCardAnswer(t),
   );
 
-function findUnpushedInvoices({ bills }: LoadedCase, news: readonly TransactionFacts[]): OtherInvoice[] {
-  const seen = new Set(bills.map(({ id }) => id));
-  return [...Map.groupBy(news, ({ invoiceId }) => invoiceId)]
-    .filter(([id]) => !seen.has(id))
-    .map(([id, [first]]) => {
-      const { amount, currency, createdAt } = first!;
+function findUnpushedInvoices(
+  { customerInvoices }: LoadedCase,
+  recentAttempts: readonly TransactionFacts[],
+): OtherInvoice[] {
+  const knownIds = new Set(customerInvoices.map(({ id }) => id));
+  return [...Map.groupBy(recentAttempts, ({ invoiceId }) => invoiceId)]
+    .filter(([id]) => !knownIds.has(id))
+    .map(([id, [firstAttempt]]) => {
+      const { amount, currency, createdAt } = firstAttempt!;
       return { id, amount, currency, state: "UNPAID", createdAt, unpaidAt: null, paidAt: null };
     });
 }
@@ -109,17 +113,18 @@ type OtherInvoice = Omit<CustomerInvoice, "customerId" | "subscriptionId" | "isP
 /** By its attempts, or else by its state and case. */
 function toPastInvoice(
   { amount, currency, state, createdAt, unpaidAt, paidAt }: OtherInvoice,
-  tried: readonly TransactionFacts[],
+  attempts: readonly TransactionFacts[],
 ) {
   const dollars = toUsd(amount, currency);
-  const said = tried.filter(isAboutCard);
-  const charges = said.map(toPastCharge);
-  const first = charges[0];
-  if (first) {
+  const cardAnswers = attempts.filter(isCardAnswer);
+  const charges = cardAnswers.map(toPastCharge);
+  const firstCharge = charges[0];
+  if (firstCharge) {
     // Only half a year of attempts is loaded. If the invoice failed before that, its first attempt is missing.
-    const sinceMs = unpaidAt === null ? 0 : first.at.getTime() - unpaidAt.getTime();
-    if (sinceMs > (first.approved ? HOUR_MS : DAY_MS)) charges.unshift({ at: unpaidAt!, approved: false, codes: null });
-    return { dollars, paymentMethodType: said[0]!.paymentMethodType ?? null, charges };
+    const sinceMs = unpaidAt === null ? 0 : firstCharge.at.getTime() - unpaidAt.getTime();
+    if (sinceMs > (firstCharge.approved ? HOUR_MS : DAY_MS))
+      charges.unshift({ at: unpaidAt!, approved: false, codes: null });
+    return { dollars, paymentMethodType: cardAnswers[0]!.paymentMethodType ?? null, charges };
   }
   if (unpaidAt !== null) {
     charges.push({ at: unpaidAt, approved: false, codes: null });
@@ -129,24 +134,24 @@ function toPastInvoice(
 }
 
 /** Failures on the current card. A retry without a transaction counts once its outcome is known. */
-function toOpenInvoice(view: LoadedCase, known: DecisionFacts, actions: readonly DeliveredAction[]): PastInvoice {
-  const { case: kase, invoice, transactions } = view;
+function toOpenInvoice(view: LoadedCase, facts: DecisionFacts, actions: readonly DeliveredAction[]): PastInvoice {
+  const { case: recoveryCase, invoice, transactions } = view;
   const card = currentCard(view);
-  const since = known.cardChangedAt?.getTime() ?? Number.NEGATIVE_INFINITY;
+  const since = facts.cardChangedAt?.getTime() ?? Number.NEGATIVE_INFINITY;
   const failed = transactions
-    .filter((t) => t.invoiceId === invoice.id && t.state === "FAILED" && isAboutCard(t) && mayUseCard(t, card))
+    .filter((t) => t.invoiceId === invoice.id && t.state === "FAILED" && isCardAnswer(t) && mayUseCard(t, card))
     .map(toPastCharge);
   for (const { type, status, transactionId, attemptedAt, idealRetryTime } of actions)
     if (type === "RETRY" && status === "FAILED" && transactionId === null)
       failed.push({ at: attemptedAt ?? idealRetryTime, approved: false, codes: null });
   const charges = failed.filter(({ at }) => at.getTime() >= since).sort((a, b) => a.at.getTime() - b.at.getTime());
-  const first = charges[0];
+  const firstCharge = charges[0];
   const presumed = { approved: false, codes: null };
-  if (known.cardChangedAt !== null) {
-    if (!first) charges.push({ ...presumed, at: known.cardChangedAt, isPresumed: true });
-  } else if (!first || first.at.getTime() > kase.unpaidAt.getTime() + DAY_MS)
+  if (facts.cardChangedAt !== null) {
+    if (!firstCharge) charges.push({ ...presumed, at: facts.cardChangedAt, isPresumed: true });
+  } else if (!firstCharge || firstCharge.at.getTime() > recoveryCase.unpaidAt.getTime() + DAY_MS)
     // If never pushed, the first attempt was made when the invoice became unpaid.
-    charges.unshift({ ...presumed, at: kase.unpaidAt });
-  const { paymentMethodType } = known;
+    charges.unshift({ ...presumed, at: recoveryCase.unpaidAt });
+  const { paymentMethodType } = facts;
   return { dollars: toUsd(invoice.amount, invoice.currency), paymentMethodType, charges };
 }

@@ -23,19 +23,19 @@ test("the calibration compares a retry's outcome with the probability of its las
   const merchant = await stage.enter();
   await createRecoveredCase(stage);
   stage.wait(HOUR);
-  const lessons = await trainingExamplesAfter(stage.db, merchant.id, stage.now(), null, 10);
-  const decisions = await stage.db.transaction((tx) => decisionsOfCase(tx, merchant.id, lessons[0]!.caseId));
-  const said = lessons.map(({ id }) => decisions.findLast(({ actionId }) => actionId === id)!.chance!);
-  assert.ok(said.length === 2 && said.every((chance) => chance > 0 && chance < 1));
+  const examples = await trainingExamplesAfter(stage.db, merchant.id, stage.now(), null, 10);
+  const decisions = await stage.db.transaction((tx) => decisionsOfCase(tx, merchant.id, examples[0]!.caseId));
+  const predictions = examples.map(({ id }) => decisions.findLast(({ actionId }) => actionId === id)!.chance!);
+  assert.ok(predictions.length === 2 && predictions.every((chance) => chance > 0 && chance < 1));
   assert.deepEqual(
-    lessons.map((lesson) => lesson.predictedChance),
-    said,
+    examples.map((example) => example.predictedChance),
+    predictions,
   );
-  await stage.db.run(UPDATE_DECISION, [merchant.id, lessons[0]!.id]);
+  await stage.db.run(UPDATE_DECISION, [merchant.id, examples[0]!.id]);
   const again = await trainingExamplesAfter(stage.db, merchant.id, stage.now(), null, 10);
   assert.deepEqual(
-    again.map((lesson) => lesson.predictedChance),
-    [0.123, said[1]],
+    again.map((example) => example.predictedChance),
+    [0.123, predictions[1]],
     "what was said last, in the order of lessons",
   );
   // Leaves nothing to learn for the next test.
@@ -49,21 +49,21 @@ test("the log reports when far fewer retries are approved than predicted, and wh
   const model = newLearnedModel();
   const [short, open, since, latest] = [10.499, 9, +START - 2 * DAY, +START - HOUR];
   model.shortfalls.set([short, open, since, latest], classOf("FUNDS") * 4);
-  const said: unknown[] = [];
+  const logged: unknown[] = [];
   const log = pino(
     {},
     {
       write(line: string) {
         const { msg, merchantId, reasons } = JSON.parse(line) as Record<string, string>;
-        if (msg!.startsWith("chances.")) said.push([msg, merchantId, reasons]);
+        if (msg!.startsWith("chances.")) logged.push([msg, merchantId, reasons]);
       },
     },
   );
   const learner = stage.learner(LEARNER, stage.db, log);
-  await stage.taught(model);
+  await stage.storeLearned(model);
   assert.equal(await learner.learnDue(), 1);
-  assert.deepEqual(said, [["chances.fall_short", merchant.id, "FUNDS"]]);
+  assert.deepEqual(logged, [["chances.fall_short", merchant.id, "FUNDS"]]);
   stage.wait(11 * MINUTE);
   assert.equal(await learner.learnDue(), 1);
-  assert.deepEqual(said.slice(1), [["chances.come_true", merchant.id, "FUNDS"]]);
+  assert.deepEqual(logged.slice(1), [["chances.come_true", merchant.id, "FUNDS"]]);
 });

@@ -23,13 +23,14 @@ export interface AttemptHistory {
 
 /** Returns the latest attempt on the invoice, or on the card that replaced its card, else the customer's latest. */
 export function latestRelevantAttempt(attempts: AttemptHistory): TransactionFacts | null {
-  const { case: kase, invoice, transactions } = attempts;
-  const isCustomers = (t: TransactionFacts) => t.customerId === kase.customerId;
-  const own = transactions.findLast((t) => t.invoiceId === invoice.id);
-  if (!own) return transactions.findLast(isCustomers) ?? null;
+  const { case: recoveryCase, invoice, transactions } = attempts;
+  const isCustomers = (t: TransactionFacts) => t.customerId === recoveryCase.customerId;
+  const ownAttempt = transactions.findLast((t) => t.invoiceId === invoice.id);
+  if (!ownAttempt) return transactions.findLast(isCustomers) ?? null;
   const card = currentCard(attempts);
-  const later = card && !mayUseCard(own, card) && transactions.findLast((t) => isCustomers(t) && isKnownToUse(t, card));
-  return later || own;
+  const laterAttempt =
+    card && !mayUseCard(ownAttempt, card) && transactions.findLast((t) => isCustomers(t) && isKnownToUse(t, card));
+  return laterAttempt || ownAttempt;
 }
 
 /**
@@ -37,14 +38,14 @@ export function latestRelevantAttempt(attempts: AttemptHistory): TransactionFact
  * charged later. A card in use before is a second card and replaces nothing. If no attempt on the invoice names a card, the
  * customer's latest counts.
  */
-export function currentCard({ case: kase, invoice, transactions }: AttemptHistory): Card | null {
-  const charged = transactions.filter((t) => t.invoiceId === invoice.id || t.customerId === kase.customerId);
-  const own = findLatestCard(charged.filter((t) => t.invoiceId === invoice.id));
-  if (own === null) return findLatestCard(charged);
-  const last = charged.findLastIndex((t) => namesCard(t) && mayUseCard(t, own));
-  const isKnown = buildIsOnCardsOf(charged.slice(0, last).filter(namesCard));
-  const replaced = findLatestCard(charged.slice(last + 1).filter((t) => namesCard(t) && !isKnown(t)));
-  return replaced ?? findLatestCard(charged.filter((t) => isKnownToUse(t, own))) ?? own;
+export function currentCard({ case: recoveryCase, invoice, transactions }: AttemptHistory): Card | null {
+  const charged = transactions.filter((t) => t.invoiceId === invoice.id || t.customerId === recoveryCase.customerId);
+  const ownCard = findLatestCard(charged.filter((t) => t.invoiceId === invoice.id));
+  if (ownCard === null) return findLatestCard(charged);
+  const lastIndex = charged.findLastIndex((t) => namesCard(t) && mayUseCard(t, ownCard));
+  const isKnown = buildIsOnCardsOf(charged.slice(0, lastIndex).filter(namesCard));
+  const replaced = findLatestCard(charged.slice(lastIndex + 1).filter((t) => namesCard(t) && !isKnown(t)));
+  return replaced ?? findLatestCard(charged.filter((t) => isKnownToUse(t, ownCard))) ?? ownCard;
 }
 
 /** As `mayUseCard` would answer for each attempt's card. Sets keep it fast for thousands of attempts. */
@@ -60,12 +61,12 @@ function buildIsOnCardsOf(attempts: readonly TransactionFacts[]): (t: Transactio
 }
 
 export function buildIsOnSubstituteCard({
-  case: kase,
+  case: recoveryCase,
   invoice,
   transactions,
 }: AttemptHistory): (t: TransactionFacts) => boolean {
   const charged = transactions.filter(
-    (t) => namesCard(t) && (t.invoiceId === invoice.id || t.customerId === kase.customerId),
+    (t) => namesCard(t) && (t.invoiceId === invoice.id || t.customerId === recoveryCase.customerId),
   );
   const found = findSubstituteCards(charged.map((t) => ({ invoiceId: t.invoiceId, card: keyOf(t) })));
   return (t) => found.size > 0 && found.has(keyOf(t));
@@ -92,18 +93,18 @@ export function findCardSharers(attempts: readonly TransactionFacts[]): Set<stri
  * customer here used it before the last charge on this one.
  */
 export function buildIsOnReplacementCard(
-  { case: kase, transactions }: AttemptHistory,
+  { case: recoveryCase, transactions }: AttemptHistory,
   card: Card | null,
 ): (t: TransactionFacts) => boolean {
   const shared = card?.fingerprint ? transactions.filter((t) => t.cardFingerprint === card.fingerprint) : [];
-  const others = findCardSharers(shared);
-  others.delete(kase.customerId);
+  const otherCustomers = findCardSharers(shared);
+  otherCustomers.delete(recoveryCase.customerId);
   const found = new Set<string>();
-  for (const id of others) {
+  for (const id of otherCustomers) {
     const latest = transactions.findLast((t) => t.customerId === id && t.cardFingerprint !== undefined)!
       .cardFingerprint!;
-    const first = transactions.find((t) => t.cardFingerprint === latest)!;
-    if (first.createdAt > shared.at(-1)!.createdAt) found.add(latest);
+    const firstAttempt = transactions.find((t) => t.cardFingerprint === latest)!;
+    if (firstAttempt.createdAt > shared.at(-1)!.createdAt) found.add(latest);
   }
   return ({ cardFingerprint }) => cardFingerprint !== undefined && found.has(cardFingerprint);
 }
@@ -117,10 +118,12 @@ function findLatestCard(transactions: readonly TransactionFacts[]): Card | null 
   if (!latest) return null;
   const card = cardOf(latest);
   if (card.fingerprint !== null && card.paymentMethodId !== null) return card;
-  const fuller = transactions.findLast(
+  const completeAttempt = transactions.findLast(
     (t) => t.cardFingerprint !== undefined && t.paymentMethodId !== undefined && mayUseCard(t, card),
   );
-  return fuller ? { fingerprint: fuller.cardFingerprint!, paymentMethodId: fuller.paymentMethodId! } : card;
+  return completeAttempt
+    ? { fingerprint: completeAttempt.cardFingerprint!, paymentMethodId: completeAttempt.paymentMethodId! }
+    : card;
 }
 
 /**

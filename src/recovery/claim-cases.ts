@@ -17,33 +17,34 @@ const LOOKAHEAD_STEPS = 10;
  * facts queue them again. Skips cases that another transaction holds, so several processes can decide for one merchant.
  */
 export async function claimCases(tx: Tx, merchantId: string, now: Date, limit: number): Promise<ClaimedCase[]> {
-  const [pokes, due] = await Promise.all([
+  const [queueEntries, dueRows] = await Promise.all([
     readQueue(tx, merchantId, limit, LOOKAHEAD_STEPS * limit),
     dueCases(tx, merchantId, now, limit),
   ]);
-  const failures = new Map(due.map(({ caseId, failures }) => [caseId, failures]));
-  const poked = new Set(pokes.flatMap(({ caseIds }) => caseIds));
+  const failures = new Map(dueRows.map(({ caseId, failures }) => [caseId, failures]));
+  const queuedIds = new Set(queueEntries.flatMap(({ caseIds }) => caseIds));
   const ids = pickFairly(
-    [...poked],
-    [...failures.keys()].filter((id) => !poked.has(id)),
+    [...queuedIds],
+    [...failures.keys()].filter((id) => !queuedIds.has(id)),
     limit,
   );
-  if (ids.length + pokes.length === 0) return [];
-  const cases = new Map((await lockCases(tx, merchantId, ids)).map((kase) => [kase.id, kase]));
-  const missing = ids.filter((id) => !cases.has(id));
-  const gone = missing.length === 0 ? new Set<string>() : await deleteOrphanedDueCases(tx, merchantId, missing);
-  if (pokes.length > 0) await dequeue(tx, merchantId, pokes, (id) => cases.has(id) || gone.has(id));
+  if (ids.length + queueEntries.length === 0) return [];
+  const cases = new Map((await lockCases(tx, merchantId, ids)).map((recoveryCase) => [recoveryCase.id, recoveryCase]));
+  const missingIds = ids.filter((id) => !cases.has(id));
+  const deletedIds =
+    missingIds.length === 0 ? new Set<string>() : await deleteOrphanedDueCases(tx, merchantId, missingIds);
+  if (queueEntries.length > 0) await dequeue(tx, merchantId, queueEntries, (id) => cases.has(id) || deletedIds.has(id));
   // Deleted cases' entries may fill the front of the queue while others wait behind them.
-  if (cases.size === 0 && gone.size > 0) return await claimCases(tx, merchantId, now, limit);
+  if (cases.size === 0 && deletedIds.size > 0) return await claimCases(tx, merchantId, now, limit);
   return ids.flatMap((id) => {
-    const kase = cases.get(id);
-    return kase ? [{ ...kase, failures: failures.get(id) ?? 0 }] : [];
+    const recoveryCase = cases.get(id);
+    return recoveryCase ? [{ ...recoveryCase, failures: failures.get(id) ?? 0 }] : [];
   });
 }
 
 /** Takes half from each, or more if the other is short: a flood of queued cases must not hold up due ones. */
-function pickFairly(poked: readonly string[], due: readonly string[], limit: number): string[] {
+function pickFairly(queuedIds: readonly string[], dueIds: readonly string[], limit: number): string[] {
   const half = Math.ceil(limit / 2);
-  const first = poked.slice(0, Math.max(half, limit - due.length));
-  return [...first, ...due.slice(0, limit - first.length)];
+  const firstIds = queuedIds.slice(0, Math.max(half, limit - dueIds.length));
+  return [...firstIds, ...dueIds.slice(0, limit - firstIds.length)];
 }

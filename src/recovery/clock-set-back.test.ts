@@ -45,9 +45,9 @@ test("an event queued after the clock was set back is due at once, and lists kee
   assert.ok(first!.due.getTime() >= START.getTime() + HOUR);
   for (const at of [second!.due, second!.made])
     assert.ok(Math.abs(at.getTime() - START.getTime() - MINUTE) < 1_000, `${at.toISOString()}`);
-  const moments = (await listRows()).map(({ at }) => at.getTime());
-  assert.equal(new Set(moments).size, moments.length);
-  assert.ok(moments.at(-1)! > START.getTime() + HOUR, "the second plan is listed behind the first one");
+  const times = (await listRows()).map(({ at }) => at.getTime());
+  assert.equal(new Set(times).size, times.length);
+  assert.ok(times.at(-1)! > START.getTime() + HOUR, "the second plan is listed behind the first one");
 });
 
 test("deliveries scheduled before the clock was set back are brought forward, and cases of that time are queued again", async () => {
@@ -59,8 +59,8 @@ test("deliveries scheduled before the clock was set back are brought forward, an
   await pushUnpaidInvoice("inv_1");
   stage.at(START.getTime() + MINUTE);
   const now = stage.now();
-  const mended = await rescheduleAfterClockReset(stage.db, now, stage.ports.newId());
-  assert.deepEqual(mended, { deliveries: 1, cases: 1 });
+  const rescheduledCount = await rescheduleAfterClockReset(stage.db, now, stage.ports.newId());
+  assert.deepEqual(rescheduledCount, { deliveries: 1, cases: 1 });
   assert.deepEqual(
     (await listDeliveries()).map(({ due }) => due),
     [now],

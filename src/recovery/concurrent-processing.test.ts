@@ -18,9 +18,9 @@ beforeEach(async () => {
 const log = pino({ level: "silent" });
 const { db, ports } = stage;
 const models = createModelCache({ db, ports, log, prior: readPretrainedModel() });
-const buildProcessing = (over: Partial<BatchProcessing> = {}): BatchProcessing => ({
+const buildProcessing = (overrides: Partial<BatchProcessing> = {}): BatchProcessing => ({
   ...{ db, ports, log, models, onEvents() {}, onWithdrawn() {} },
-  ...over,
+  ...overrides,
 });
 
 async function pushUnpaidInvoice(id: string, customerId: string) {
@@ -53,10 +53,10 @@ test("two processes decide for one merchant at the same time, each for its own c
   await stage.decide();
   await advanceUntilDue();
   assert.deepEqual(await runOverlapping(2), [2, 2]);
-  const asked = await retries();
-  assert.equal(asked.length, 4);
-  const moments = (await stage.actions()).map(({ id }) => id);
-  assert.equal(new Set(moments).size, 4);
+  const requested = await retries();
+  assert.equal(requested.length, 4);
+  const ids = (await stage.actions()).map(({ id }) => id);
+  assert.equal(new Set(ids).size, 4);
 });
 
 test("a process leaves queue entries alone that another one is processing", async () => {
@@ -104,7 +104,7 @@ test("several merchants are decided at the same time, and every due one gets its
   };
   let stepped = 0;
   for (let more = 1; more > 0; stepped += more)
-    more = (await processDueCases({ ...buildProcessing({ pause }), merchantsAtOnce: 4 })).stepped;
+    more = (await processDueCases({ ...buildProcessing({ pause }), merchantsAtOnce: 4 })).processedCount;
   assert.ok(stepped >= 9, `${stepped}`);
   assert.ok(most > 1 && most <= 4, `${most}`);
 });

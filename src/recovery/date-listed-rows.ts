@@ -6,13 +6,13 @@ import type { Step } from "./step.ts";
  *
  * @param provisional  the very object that the step was made with
  */
-export function dateListedRows(made: Step, provisional: Date, listedAt: Date): Step {
-  const dated = (at: Date | null) => (at === provisional ? listedAt : at);
-  const action = (each: RecoveryAction): RecoveryAction => ({
-    ...each,
-    createdAt: dated(each.createdAt)!,
-    updatedAt: dated(each.updatedAt)!,
-    executedAt: dated(each.executedAt),
+export function dateListedRows(step: Step, provisional: Date, listedAt: Date): Step {
+  const replaceProvisional = (at: Date | null) => (at === provisional ? listedAt : at);
+  const dateAction = (action: RecoveryAction): RecoveryAction => ({
+    ...action,
+    createdAt: replaceProvisional(action.createdAt)!,
+    updatedAt: replaceProvisional(action.updatedAt)!,
+    executedAt: replaceProvisional(action.executedAt),
   });
-  return { ...made, inserted: made.inserted.map(action), updated: made.updated.map(action) };
+  return { ...step, inserted: step.inserted.map(dateAction), updated: step.updated.map(dateAction) };
 }

@@ -13,9 +13,9 @@ import type { DeliveredAction } from "./outcome.ts";
 
 export interface AvailableModel {
   /** Null: the static policy decides. */
-  model: { learned: LearnedModel; version: number; isTrained: boolean } | null;
+  model: { learnedModel: LearnedModel; version: number; isTrained: boolean } | null;
   /** Why there is no model, if the merchant wants one. */
-  trouble: string | null;
+  failureReason: string | null;
 }
 
 /**
@@ -36,19 +36,19 @@ export function decideCase(
   const { context, fingerprint } = decisionContextOf(loaded, actions, available.model, now);
   const { lastDecision } = loaded;
   const notBefore = new Date(Math.max(now.getTime(), context.issuerUpAt));
-  const kept = plan && keepPlan(plan, lastDecision, fingerprint, context.history !== null, notBefore);
-  if (kept) return { decision: kept, record: null, error: null };
+  const keptDecision = plan && keepPlan(plan, lastDecision, fingerprint, context.history !== null, notBefore);
+  if (keptDecision) return { decision: keptDecision, record: null, error: null };
 
-  const made = decide(context, available.model?.learned ?? null);
-  const { decision, error } = made;
+  const result = decide(context, available.model?.learnedModel ?? null);
+  const { decision, error } = result;
   const at = "at" in decision ? decision.at.getTime() : null;
   const isSame =
     lastDecision?.facts === fingerprint &&
     lastDecision.kind === decision.kind &&
-    lastDecision.engine === made.engine &&
+    lastDecision.engine === result.engine &&
     (decision.kind !== "retry" || lastDecision.idealTime?.getTime() === at) &&
     (decision.kind !== "wait" || isSameWait(lastDecision, decision));
-  const record = isSame ? null : buildDecisionRecord(loaded, context, fingerprint, made, available, now);
+  const record = isSame ? null : buildDecisionRecord(loaded, context, fingerprint, result, available, now);
   return { decision, record, error };
 }
 
@@ -67,12 +67,12 @@ export function decideInShadow(
   const { lastDecision } = loaded;
   const isKnown = lastDecision?.facts === fingerprint;
   if (isKnown && lastDecision.kind !== "wait") return { record: null, until: null, error: null };
-  const made = decide(context, available.model?.learned ?? null);
-  const { decision, error } = made;
+  const result = decide(context, available.model?.learnedModel ?? null);
+  const { decision, error } = result;
   const until = (decision.kind === "wait" && decision.until) || null;
   if (isKnown && decision.kind === "wait" && isSameWait(lastDecision, decision)) return { record: null, until, error };
   const idealTime = "at" in decision ? decision.at : null;
-  const record = buildDecisionRecord(loaded, context, fingerprint, made, available, now);
+  const record = buildDecisionRecord(loaded, context, fingerprint, result, available, now);
   return { record: { ...record, actionId: null, idealTime }, until, error };
 }
 
@@ -93,7 +93,7 @@ function decisionContextOf(
   const history = loaded.merchant.engine === "learned" && model ? buildHistory(loaded, facts, actions) : null;
   const { issuerDownAt: _, billed: __, othersPlanned: ___, explores: ____, pending, ...lasting } = facts;
   // Without a pending attempt the fingerprint equals earlier versions', so plans survive an upgrade.
-  const all = [lasting, history?.bills, history?.traits, ...(pending ? [pending] : [])];
+  const all = [lasting, history?.invoices, history?.traits, ...(pending ? [pending] : [])];
   return {
     context: buildDecisionContext(facts, now, history),
     fingerprint: hash("sha1", JSON.stringify(all), "hex").slice(0, 20),
@@ -101,17 +101,17 @@ function decisionContextOf(
 }
 
 function buildDecisionRecord(
-  { case: kase, merchant, lastDecision }: LoadedCase,
+  { case: recoveryCase, merchant, lastDecision }: LoadedCase,
   context: DecisionContext,
   fingerprint: string,
-  made: ReturnType<typeof decide>,
-  { model, trouble }: AvailableModel,
+  result: ReturnType<typeof decide>,
+  { model, failureReason }: AvailableModel,
   now: Date,
 ): Omit<DecisionRecord, "actionId" | "idealTime"> {
-  const { decision, error, engine, isLearned, chosen } = made;
-  const fallback = error === null ? trouble : "the learned engine failed on this case";
+  const { decision, error, engine, isLearned, chosen } = result;
+  const fallback = error === null ? failureReason : "the learned engine failed on this case";
   return {
-    caseId: kase.id,
+    caseId: recoveryCase.id,
     number: (lastDecision?.number ?? 0) + 1,
     madeAt: now,
     engine,
@@ -122,7 +122,7 @@ function buildDecisionRecord(
     facts: fingerprint,
     account: buildAccount(
       context,
-      made,
+      result,
       merchant.engine === "learned" && engine === "static" ? fallback : null,
       lastDecision,
     ),
@@ -132,12 +132,18 @@ function buildDecisionRecord(
 /** Returns the plan if it is still ahead, later than any outage, and made by the same engine from the same facts. */
 function keepPlan(
   plan: RecoveryAction,
-  last: PreviousDecision | null,
+  lastDecision: PreviousDecision | null,
   facts: string,
   isLearned: boolean,
   notBefore: Date,
 ): Decision | null {
-  if (!isLearned || last?.engine !== "learned" || last.actionId !== plan.id || last.facts !== facts) return null;
+  if (
+    !isLearned ||
+    lastDecision?.engine !== "learned" ||
+    lastDecision.actionId !== plan.id ||
+    lastDecision.facts !== facts
+  )
+    return null;
   if (plan.type !== "RETRY" || plan.idealRetryTime < notBefore) return null;
   const suggestion = plan.actionSuggestion === "UNSPECIFIED" ? "UNSPECIFIED" : "RETRY";
   return { kind: "retry", at: plan.idealRetryTime, suggestion, reasons: plan.reasons, rules: [] };

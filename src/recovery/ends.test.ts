@@ -6,15 +6,19 @@ import { endOfCase } from "./ends.ts";
 import type { LoadedCase } from "./loaded-case.ts";
 import { buildInvoice, DAY, START } from "./stage.fixture.ts";
 
-const UNPAID_BALANCE: Balance = { left: 4900, paidAt: null, conflict: null };
+const UNPAID_BALANCE: Balance = { unpaidAmount: 4900, paidAt: null, conflict: null };
 const NOW = new Date(START.getTime() + DAY);
 const WINDOW_END = new Date(START.getTime() + 28 * DAY);
 
 /** Returns why an open case ends. */
-function endReasonOf(over: Partial<LoadedCase> & { invoiced?: Partial<Invoice> }, balance = UNPAID_BALANCE, now = NOW) {
-  const { invoiced = {}, ...rest } = over;
-  const kase = { endedAt: null, endReason: null, paidAt: null, windowEndsAt: WINDOW_END };
-  const view = { case: kase, invoice: buildInvoice(invoiced), subscription: null, ...rest } as LoadedCase;
+function endReasonOf(
+  overrides: Partial<LoadedCase> & { invoiced?: Partial<Invoice> },
+  balance = UNPAID_BALANCE,
+  now = NOW,
+) {
+  const { invoiced = {}, ...rest } = overrides;
+  const recoveryCase = { endedAt: null, endReason: null, paidAt: null, windowEndsAt: WINDOW_END };
+  const view = { case: recoveryCase, invoice: buildInvoice(invoiced), subscription: null, ...rest } as LoadedCase;
   const { endedAt, endReason, paidAt } = endOfCase(view, balance, now);
   return endedAt === null ? null : [endReason, endedAt, paidAt];
 }
@@ -39,10 +43,10 @@ test("a case ends with the state of its invoice, and a payment has the version's
 });
 
 test("a case ends when nothing is left to pay, unless facts contradict each other", () => {
-  assert.deepEqual(endReasonOf({}, { left: 0, paidAt: START, conflict: null }), ["paid", NOW, START]);
-  assert.deepEqual(endReasonOf({}, { left: 0, paidAt: null, conflict: null }), ["settled", NOW, null]);
+  assert.deepEqual(endReasonOf({}, { unpaidAmount: 0, paidAt: START, conflict: null }), ["paid", NOW, START]);
+  assert.deepEqual(endReasonOf({}, { unpaidAmount: 0, paidAt: null, conflict: null }), ["settled", NOW, null]);
   const conflict = { kind: "paid_too_much", amount: 49, paid: 4900, currency: "EUR" } as const;
-  assert.equal(endReasonOf({}, { left: 0, paidAt: START, conflict }), null);
+  assert.equal(endReasonOf({}, { unpaidAmount: 0, paidAt: START, conflict }), null);
 });
 
 test("a case ends when its subscription ends or a person stops it", () => {

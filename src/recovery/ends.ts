@@ -32,19 +32,20 @@ export const NOT_ENDED: End = { endedAt: null, endReason: null, paidAt: null };
 
 /** By its facts and balance, or because a person stopped it. */
 export function endOfCase(
-  { case: kase, invoice, subscription, isStopped }: LoadedCase,
+  { case: recoveryCase, invoice, subscription, isStopped }: LoadedCase,
   balance: Balance,
   now: Date,
 ): End {
-  if (kase.endedAt) return { endedAt: kase.endedAt, endReason: kase.endReason, paidAt: kase.paidAt };
-  const ended = (endReason: EndReason, paidAt: Date | null = null): End => ({ endedAt: now, endReason, paidAt });
+  if (recoveryCase.endedAt)
+    return { endedAt: recoveryCase.endedAt, endReason: recoveryCase.endReason, paidAt: recoveryCase.paidAt };
+  const endNow = (endReason: EndReason, paidAt: Date | null = null): End => ({ endedAt: now, endReason, paidAt });
   if (!isInRecovery(invoice.state)) {
     const { endReason, paidAt } = endOfInvoiceState(invoice);
-    return ended(endReason, paidAt);
+    return endNow(endReason, paidAt);
   }
-  if (balance.left === 0 && !balance.conflict) return { endedAt: now, ...endOfBalance(balance) };
-  if (subscription?.state === "CANCELED") return ended("subscription_canceled");
-  if (subscription?.state === "EXPIRED") return ended("subscription_expired");
-  if (now >= kase.windowEndsAt) return ended("window_over");
-  return isStopped ? ended("stopped_by_hand") : NOT_ENDED;
+  if (balance.unpaidAmount === 0 && !balance.conflict) return { endedAt: now, ...endOfBalance(balance) };
+  if (subscription?.state === "CANCELED") return endNow("subscription_canceled");
+  if (subscription?.state === "EXPIRED") return endNow("subscription_expired");
+  if (now >= recoveryCase.windowEndsAt) return endNow("window_over");
+  return isStopped ? endNow("stopped_by_hand") : NOT_ENDED;
 }

@@ -70,7 +70,7 @@ test("an expired card is still retried, without another request, when no other c
   // Fixed rules space the retries evenly, whatever the model has learned.
   await stage.set({ engine: "static" });
   await waitUntilAsked();
-  for (let tries = 0; tries < 8; tries++) await failRetry();
+  for (let retries = 0; retries < 8; retries++) await failRetry();
   assert.deepEqual(await listActions(), ["CARD_CHANGE EXPIRED", ...Array(8).fill("RETRY FAILED")]);
   assert.equal((await stage.cases())[0]!.end, "budget_used");
 });
@@ -110,9 +110,9 @@ test("the last retry is made on the expired card when the seven days are over", 
   stage.wait(7 * DAY + MINUTE);
   await stage.decide();
   assert.deepEqual(await listActions(), ["CARD_CHANGE EXPIRED", "RETRY SCHEDULED"]);
-  const said = await loadAnswers();
-  assert.match(said.get("Input data")!, /none came within seven days/);
-  assert.match(said.get("Next step")!, /The customer was asked for another card, and none came; banks renew/);
+  const answers = await loadAnswers();
+  assert.match(answers.get("Input data")!, /none came within seven days/);
+  assert.match(answers.get("Next step")!, /The customer was asked for another card, and none came; banks renew/);
   await failRetry();
   assert.equal((await stage.cases())[0]!.end, "budget_used");
 });
@@ -178,9 +178,12 @@ test("a lost card is not retried while a card change is awaited", async () => {
 
 test("explain says why a card is retried during a card change, and how that request ended when the card paid", async () => {
   await waitUntilAsked();
-  const said = await loadAnswers();
-  assert.match(said.get("Next step")!, /^A retry .*The customer is asked for another card; banks renew such cards/s);
-  assert.match(said.get("Why a new card?")!, /Banks renew such cards without notice, so this one may be retried too/);
+  const answers = await loadAnswers();
+  assert.match(answers.get("Next step")!, /^A retry .*The customer is asked for another card; banks renew such cards/s);
+  assert.match(
+    answers.get("Why a new card?")!,
+    /Banks renew such cards without notice, so this one may be retried too/,
+  );
   const { id, ideal } = await stage.untilSent();
   stage.at(ideal);
   await stage.transaction({ state: "PAID", networkDeclineCode: undefined, recoveryActionId: id });
@@ -223,11 +226,14 @@ test("explain in shadow mode claims no request, and compares the merchant's atte
       decisions.map((decision) => decision.kind),
       [kind],
     );
-    const said = await loadAnswers();
-    assert.doesNotMatch(`${said.get("Input data")} ${said.get("Limits")}`, /asked for/);
+    const answers = await loadAnswers();
+    assert.doesNotMatch(`${answers.get("Input data")} ${answers.get("Limits")}`, /asked for/);
     if (kind === "retry") {
-      assert.doesNotMatch(said.get("Next step")!, /Another card/);
-      assert.match(said.get("Why a new card?")!, /^Dunlin would also ask for another card or payment method at once\./);
+      assert.doesNotMatch(answers.get("Next step")!, /Another card/);
+      assert.match(
+        answers.get("Why a new card?")!,
+        /^Dunlin would also ask for another card or payment method at once\./,
+      );
     }
   }
 });

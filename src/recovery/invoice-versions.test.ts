@@ -20,8 +20,8 @@ beforeEach(async () => {
 });
 
 /** A version without a date. */
-const buildUndatedInvoice = (over: Partial<Invoice> = {}) =>
-  ({ ...buildInvoice(over), updatedAt: undefined }) as unknown as Invoice;
+const buildUndatedInvoice = (overrides: Partial<Invoice> = {}) =>
+  ({ ...buildInvoice(overrides), updatedAt: undefined }) as unknown as Invoice;
 const push = (...invoices: Invoice[]) => ingestInvoices(stage.db, merchant, [[...invoices]], stage.ports, () => {});
 const stateOf = async (id = "inv_1") => (await findInvoices(stage.db, merchant.id, [id])).get(id)?.state;
 const listEnds = async () => (await stage.cases()).map(({ end }) => end);

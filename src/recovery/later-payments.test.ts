@@ -175,8 +175,8 @@ async function decideAndDeliver() {
   for (const end = START.getTime() + 28 * DAY; stage.now().getTime() < end; ) {
     await stage.decide();
     await stage.deliver();
-    const dues = (await stage.cases()).flatMap(({ due }) => due?.getTime() ?? []);
-    stage.at(Math.max(stage.now().getTime() + MINUTE, Math.min(end, ...dues)));
+    const dueTimes = (await stage.cases()).flatMap(({ due }) => due?.getTime() ?? []);
+    stage.at(Math.max(stage.now().getTime() + MINUTE, Math.min(end, ...dueTimes)));
   }
 }
 
@@ -186,9 +186,9 @@ test("customers who share a card share its limit", async () => {
     await stage.transaction({ invoiceId: `inv_${customer}`, customerId: `cus_${customer}`, cardFingerprint: "shared" });
   }
   await decideAndDeliver();
-  const asked = (await stage.actions()).filter(({ type, decided }) => type === "RETRY" && decided);
-  assert.ok(asked.length >= 15, `${asked.length} asked`);
-  assert.ok(asked.length + 3 <= 20, `${asked.length} asked beside 3 first attempts`);
+  const requested = (await stage.actions()).filter(({ type, decided }) => type === "RETRY" && decided);
+  assert.ok(requested.length >= 15, `${requested.length} asked`);
+  assert.ok(requested.length + 3 <= 20, `${requested.length} asked beside 3 first attempts`);
 });
 
 test("the second of two retries on a card is decided after the bank has answered the first, as it may advise waiting", async () => {
@@ -243,6 +243,6 @@ test("a case ends, and its executed retry stays failed, when the retry's event w
     ["subscription_canceled"],
   );
   assert.equal((await stage.actions())[0]!.status, "FAILED");
-  const [asked] = (await stage.events()).filter(({ type }) => type === "recovery_action");
-  assert.deepEqual([asked!.waiting, asked!.withdrawn], [false, true]);
+  const [requested] = (await stage.events()).filter(({ type }) => type === "recovery_action");
+  assert.deepEqual([requested!.waiting, requested!.withdrawn], [false, true]);
 });

@@ -14,18 +14,19 @@ beforeEach(async () => {
 });
 
 const daysAgo = (days: number) => ({ createdAt: new Date(+START - days * DAY) });
-const buildEarlierAttempt = (days: number, over: Partial<Transaction>) =>
-  stage.transaction({ invoiceId: `inv_${days}`, ...daysAgo(days), ...over });
+const buildEarlierAttempt = (days: number, overrides: Partial<Transaction>) =>
+  stage.transaction({ invoiceId: `inv_${days}`, ...daysAgo(days), ...overrides });
 const PAID = { state: "PAID", networkDeclineCode: undefined } as const;
 
 /**
  * Returns the facts of invoice 1's first decision. The invoice became unpaid this many days ago; another customer's invoice may
  * be stepped with it.
  */
-async function decideWithHistory(days: number, beside: number | null) {
+async function decideWithHistory(days: number, daysOnOtherCard: number | null) {
   await stage.invoice({ updatedAt: daysAgo(days).createdAt });
   await stage.transaction(daysAgo(days));
-  if (beside !== null) await stage.invoice({ id: "inv_f", customerId: "cus_f", updatedAt: daysAgo(beside).createdAt });
+  if (daysOnOtherCard !== null)
+    await stage.invoice({ id: "inv_f", customerId: "cus_f", updatedAt: daysAgo(daysOnOtherCard).createdAt });
   await stage.decide();
   const { decisions } = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
   const [{ kind, account }] = decisions as [(typeof decisions)[0]];
@@ -33,12 +34,12 @@ async function decideWithHistory(days: number, beside: number | null) {
 }
 
 /** Asserts the same facts alone and beside a case of another age, and returns them. */
-async function isSameBeside(days: number, beside: number, past: () => Promise<unknown>) {
+async function isSameBeside(days: number, daysOnOtherCard: number, past: () => Promise<unknown>) {
   await past();
   const alone = await decideWithHistory(days, null);
   merchantId = (await stage.enter()).id;
   await past();
-  assert.deepEqual(await decideWithHistory(days, beside), alone);
+  assert.deepEqual(await decideWithHistory(days, daysOnOtherCard), alone);
   return alone;
 }
 
@@ -65,13 +66,13 @@ test("a case loads the same facts alone and beside a younger one", async () => {
 });
 
 test("invoices more than 400 days older than a case do not affect it, alone or beside one of another age", async () => {
-  const bills = async () => {
+  const loadInvoices = async () => {
     for (const days of [30, 410]) await stage.invoice({ id: `bill_${days}`, state: "PAID", ...daysAgo(days) });
   };
-  const { known } = await isSameBeside(0, 25, bills);
+  const { known } = await isSameBeside(0, 25, loadInvoices);
   assert.match(known.join(" "), /The invoice before this one was not declined at first/);
   merchantId = (await stage.enter()).id;
-  const older = await isSameBeside(25, 0, bills);
+  const older = await isSameBeside(25, 0, loadInvoices);
   assert.match(older.known.join(" "), /Of the latest 2 invoices before this one none was declined at first/);
 });
 

@@ -36,11 +36,11 @@ const timeBefore = ({ unpaidAt }: Case, ms: number) => new Date(unpaidAt.getTime
 
 export interface LoadedBatch {
   /** Includes retries that earlier steps of the batch requested. */
-  view(kase: Case): LoadedCase;
+  view(recoveryCase: Case): LoadedCase;
   /** Later steps of the batch must count these requests, or together they could break a network's limit. */
-  note(step: Step): void;
+  recordRequests(step: Step): void;
   /** Whether one of these retries counts for the case. */
-  isConcerned(kase: Case, asks: readonly PendingRetryRequest[]): boolean;
+  hasRelevantRequest(recoveryCase: Case, requests: readonly PendingRetryRequest[]): boolean;
 }
 
 /**
@@ -53,33 +53,39 @@ export async function loadCases(tx: Tx, merchant: Merchant, cases: readonly Case
   const invoiceIds = cases.map(({ invoiceId }) => invoiceId);
   const customerIds = distinct(cases.map(({ customerId }) => customerId));
   // Loads all that any case needs. Each case then drops what is too old for it, so it sees the same facts in every batch.
-  const byBeginning = [...cases].sort((a, b) => a.unpaidAt.getTime() - b.unpaidAt.getTime());
-  const [first, last] = [byBeginning[0]!, byBeginning.at(-1)!];
-  const since = timeBefore(first, LEDGER_WINDOW_MS);
-  const [invoices, conflicts, bills, actions, told, decisions, own] = await Promise.all([
+  const byUnpaidAt = [...cases].sort((a, b) => a.unpaidAt.getTime() - b.unpaidAt.getTime());
+  const [earliest, latest] = [byUnpaidAt[0]!, byUnpaidAt.at(-1)!];
+  const since = timeBefore(earliest, LEDGER_WINDOW_MS);
+  const [invoices, conflicts, invoicesByCustomer, actions, sentEventKeys, decisions, ownAttempts] = await Promise.all([
     findInvoices(tx, merchant.id, invoiceIds),
     conflictsOf(tx, merchant.id, invoiceIds),
-    loadInvoicesByCustomer(tx, merchant, customerIds, timeBefore(first, INVOICE_HISTORY_MS)),
+    loadInvoicesByCustomer(tx, merchant, customerIds, timeBefore(earliest, INVOICE_HISTORY_MS)),
     recoveryActionsOfCases(tx, merchant.id, ids),
     sentOnceEventKeys(tx, merchant.id, ids),
     latestDecisions(tx, merchant.id, ids),
     transactionsForCases(tx, merchant.id, invoiceIds, customerIds, since),
   ]);
   const subscriptionIds = distinct([...invoices.values()].map(({ subscriptionId }) => subscriptionId));
-  const [subscriptions, others, barring, disputed, outages] = await Promise.all([
+  const [subscriptions, attemptsOnCards, blockingAttempts, disputed, outages] = await Promise.all([
     readSubscriptionFacts(tx, merchant.id, subscriptionIds),
-    loadOthersOnCards(tx, merchant.id, own, since),
-    loadBlockingAttempts(tx, merchant.id, own, timeBefore(last, LEDGER_WINDOW_MS)),
-    standingDisputes(tx, merchant.id, customerIds, invoiceIds, distinct(own.map(({ cardFingerprint: card }) => card))),
-    now ? loadOutages(tx, merchant, attachOwnAttempts(cases, invoices, own), now) : null,
+    loadOthersOnCards(tx, merchant.id, ownAttempts, since),
+    loadBlockingAttempts(tx, merchant.id, ownAttempts, timeBefore(latest, LEDGER_WINDOW_MS)),
+    standingDisputes(
+      tx,
+      merchant.id,
+      customerIds,
+      invoiceIds,
+      distinct(ownAttempts.map(({ cardFingerprint: card }) => card)),
+    ),
+    now ? loadOutages(tx, merchant, attachOwnAttempts(cases, invoices, ownAttempts), now) : null,
   ]);
   // Customers who share a card also share its replacement.
-  const sharers = [...findCardSharers([...own, ...others])];
-  const theirs = sharers.length === 0 ? [] : await transactionsForCases(tx, merchant.id, [], sharers, since);
-  const all = [...new Map([...own, ...others, ...theirs].map((t) => [t.id, t])).values()];
+  const sharers = [...findCardSharers([...ownAttempts, ...attemptsOnCards])];
+  const sharersAttempts = sharers.length === 0 ? [] : await transactionsForCases(tx, merchant.id, [], sharers, since);
+  const all = [...new Map([...ownAttempts, ...attemptsOnCards, ...sharersAttempts].map((t) => [t.id, t])).values()];
   const transactions = indexAttempts(all);
   const actionsOf = Map.groupBy(actions, ({ caseId }) => caseId);
-  const asks = await pendingRetryRequests(
+  const allRequests = await pendingRetryRequests(
     tx,
     merchant.id,
     distinct([...customerIds, ...all.map(({ customerId }) => customerId)]),
@@ -87,41 +93,42 @@ export async function loadCases(tx: Tx, merchant: Merchant, cases: readonly Case
     since,
   );
   return {
-    view(kase) {
-      const invoice = invoices.get(kase.invoiceId)!;
-      const concerning = findConcerningAttempts(kase, transactions);
+    view(recoveryCase) {
+      const invoice = invoices.get(recoveryCase.invoiceId)!;
+      const relevantAttempts = findRelevantAttempts(recoveryCase, transactions);
       return {
-        case: kase,
+        case: recoveryCase,
         merchant,
         invoice,
         subscription: (invoice.subscriptionId && subscriptions.get(invoice.subscriptionId)) || null,
-        bills: (bills.get(kase.customerId) ?? []).filter(
-          ({ createdAt }) => createdAt > timeBefore(kase, INVOICE_HISTORY_MS),
+        customerInvoices: (invoicesByCustomer.get(recoveryCase.customerId) ?? []).filter(
+          ({ createdAt }) => createdAt > timeBefore(recoveryCase, INVOICE_HISTORY_MS),
         ),
-        actions: actionsOf.get(kase.id) ?? [],
-        transactions: concerning,
-        barring: selectBlockingAttempts(kase, concerning, barring),
-        storedConflict: conflicts.get(kase.invoiceId) ?? null,
+        actions: actionsOf.get(recoveryCase.id) ?? [],
+        transactions: relevantAttempts,
+        blockingAttempts: selectBlockingAttempts(recoveryCase, relevantAttempts, blockingAttempts),
+        storedConflict: conflicts.get(recoveryCase.invoiceId) ?? null,
         disputed: disputed.filter(
           ({ customerId, invoiceId }) =>
-            invoiceId === kase.invoiceId || (customerId ?? kase.customerId) === kase.customerId,
+            invoiceId === recoveryCase.invoiceId || (customerId ?? recoveryCase.customerId) === recoveryCase.customerId,
         ),
-        issuerDownAt: outages?.get(kase.id) ?? null,
-        asks: findAsks(kase, concerning, asks),
-        lastDecision: decisions.get(kase.id) ?? null,
-        told: {
-          pauseCollection: told.has(`${kase.id}:pause_collection`),
-          completeDunning: told.has(`${kase.id}:complete_dunning`),
+        issuerDownAt: outages?.get(recoveryCase.id) ?? null,
+        pendingRequests: findRelevantRequests(recoveryCase, relevantAttempts, allRequests),
+        lastDecision: decisions.get(recoveryCase.id) ?? null,
+        sentOnceEvents: {
+          pauseCollection: sentEventKeys.has(`${recoveryCase.id}:pause_collection`),
+          completeDunning: sentEventKeys.has(`${recoveryCase.id}:complete_dunning`),
         },
       };
     },
-    note({ inserted, updated, events }) {
+    recordRequests({ inserted, updated, events }) {
       const decided = new Set(events.map(({ id }) => id));
       for (const { id, caseId, invoiceId, customerId, type, idealRetryTime } of [...inserted, ...updated])
         if (type === "RETRY" && decided.has(id))
-          asks.push({ actionId: id, caseId, invoiceId, customerId, at: idealRetryTime, mayBeAnswered: true });
+          allRequests.push({ actionId: id, caseId, invoiceId, customerId, at: idealRetryTime, mayBeAnswered: true });
     },
-    isConcerned: (kase, others) => findAsks(kase, findConcerningAttempts(kase, transactions), others).length > 0,
+    hasRelevantRequest: (recoveryCase, requests) =>
+      findRelevantRequests(recoveryCase, findRelevantAttempts(recoveryCase, transactions), requests).length > 0,
   };
 }
 
@@ -138,12 +145,12 @@ async function loadInvoicesByCustomer(tx: Tx, merchant: Merchant, customerIds: r
 function attachOwnAttempts(
   cases: readonly Case[],
   invoices: ReadonlyMap<string, Invoice>,
-  own: readonly TransactionFacts[],
+  ownAttempts: readonly TransactionFacts[],
 ) {
-  const found = indexAttempts(own);
-  return cases.flatMap((kase) => {
-    const invoice = invoices.get(kase.invoiceId);
-    return invoice ? { case: kase, invoice, transactions: findConcerningAttempts(kase, found) } : [];
+  const found = indexAttempts(ownAttempts);
+  return cases.flatMap((recoveryCase) => {
+    const invoice = invoices.get(recoveryCase.invoiceId);
+    return invoice ? { case: recoveryCase, invoice, transactions: findRelevantAttempts(recoveryCase, found) } : [];
   });
 }
 
@@ -157,68 +164,74 @@ const indexAttempts = (all: readonly TransactionFacts[]): AttemptIndex => ({
 });
 
 /** On the invoice, by the customer, on cards of those, and on other cards of the few customers who share one; oldest first. */
-function findConcerningAttempts(kase: Case, { invoices, customers, cards, methods }: AttemptIndex): TransactionFacts[] {
+function findRelevantAttempts(
+  recoveryCase: Case,
+  { invoices, customers, cards, methods }: AttemptIndex,
+): TransactionFacts[] {
   const found = new Set<TransactionFacts>();
   // An attempt too old for this case adds no cards, even if another case in the batch loaded it.
   const add = (attempts: readonly TransactionFacts[] = []) => {
-    for (const t of attempts) if (!isBeforeLedger(kase, t)) found.add(t);
+    for (const t of attempts) if (!isBeforeLedger(recoveryCase, t)) found.add(t);
   };
-  add(invoices.get(kase.invoiceId));
-  add(customers.get(kase.customerId));
+  add(invoices.get(recoveryCase.invoiceId));
+  add(customers.get(recoveryCase.customerId));
   for (const { cardFingerprint, paymentMethodId } of [...found]) {
     if (cardFingerprint !== undefined) add(cards.get(cardFingerprint));
     if (paymentMethodId !== undefined) add(methods.get(paymentMethodId));
   }
   // Another customer's attempt counts only if it names its card.
   for (const id of findCardSharers([...found]))
-    if (id !== kase.customerId) add(customers.get(id)!.filter(({ cardFingerprint }) => cardFingerprint !== undefined));
+    if (id !== recoveryCase.customerId)
+      add(customers.get(id)!.filter(({ cardFingerprint }) => cardFingerprint !== undefined));
   return sortOldestFirst([...found]);
 }
 
 /** Older attempts matter only if they are on the invoice or block a card. */
-const isBeforeLedger = (kase: Case, { invoiceId, createdAt }: TransactionFacts) =>
-  invoiceId !== kase.invoiceId && createdAt.getTime() <= kase.unpaidAt.getTime() - LEDGER_WINDOW_MS;
+const isBeforeLedger = (recoveryCase: Case, { invoiceId, createdAt }: TransactionFacts) =>
+  invoiceId !== recoveryCase.invoiceId && createdAt.getTime() <= recoveryCase.unpaidAt.getTime() - LEDGER_WINDOW_MS;
 
 /** In any case of these customers, or on these invoices. */
-function findAsks(
-  kase: Case,
-  concerning: readonly TransactionFacts[],
-  asks: readonly PendingRetryRequest[],
+function findRelevantRequests(
+  recoveryCase: Case,
+  relevantAttempts: readonly TransactionFacts[],
+  requests: readonly PendingRetryRequest[],
 ): PendingRetryRequest[] {
-  if (asks.length === 0) return [];
-  const customers = new Set([kase.customerId, ...concerning.map(({ customerId }) => customerId)]);
-  const invoices = new Set(concerning.map(({ invoiceId }) => invoiceId));
-  return asks.filter(({ customerId, invoiceId }) => customers.has(customerId) || invoices.has(invoiceId));
+  if (requests.length === 0) return [];
+  const customers = new Set([recoveryCase.customerId, ...relevantAttempts.map(({ customerId }) => customerId)]);
+  const invoices = new Set(relevantAttempts.map(({ invoiceId }) => invoiceId));
+  return requests.filter(({ customerId, invoiceId }) => customers.has(customerId) || invoices.has(invoiceId));
 }
 
-async function loadOthersOnCards(tx: Tx, merchantId: string, own: readonly TransactionFacts[], since: Date) {
-  const fingerprints = distinct(own.map(({ cardFingerprint }) => cardFingerprint));
-  const methods = distinct(own.map(({ paymentMethodId }) => paymentMethodId));
+async function loadOthersOnCards(tx: Tx, merchantId: string, ownAttempts: readonly TransactionFacts[], since: Date) {
+  const fingerprints = distinct(ownAttempts.map(({ cardFingerprint }) => cardFingerprint));
+  const methods = distinct(ownAttempts.map(({ paymentMethodId }) => paymentMethodId));
   if (fingerprints.length + methods.length === 0) return [];
-  return await transactionsOnCards(tx, merchantId, fingerprints, methods, since, own);
+  return await transactionsOnCards(tx, merchantId, fingerprints, methods, since, ownAttempts);
 }
 
 /** Returns older declines that block a card, and later charges that prove it alive. */
 function selectBlockingAttempts(
-  kase: Case,
+  recoveryCase: Case,
   attempts: readonly TransactionFacts[],
-  barring: readonly TransactionFacts[],
+  blockingAttempts: readonly TransactionFacts[],
 ) {
-  if (barring.length === 0) return barring;
-  const own = attempts.filter((t) => t.invoiceId === kase.invoiceId || t.customerId === kase.customerId);
-  const cards = new Set(own.map(({ cardFingerprint }) => cardFingerprint));
-  return barring.filter((t) => cards.has(t.cardFingerprint) && isBeforeLedger(kase, t));
+  if (blockingAttempts.length === 0) return blockingAttempts;
+  const ownAttempts = attempts.filter(
+    (t) => t.invoiceId === recoveryCase.invoiceId || t.customerId === recoveryCase.customerId,
+  );
+  const cards = new Set(ownAttempts.map(({ cardFingerprint }) => cardFingerprint));
+  return blockingAttempts.filter((t) => cards.has(t.cardFingerprint) && isBeforeLedger(recoveryCase, t));
 }
 
 /** Before `since`: declines that block one of the cards, and each such card's latest charge that went through. */
-async function loadBlockingAttempts(tx: Tx, merchantId: string, own: readonly TransactionFacts[], since: Date) {
-  const fingerprints = distinct(own.map(({ cardFingerprint }) => cardFingerprint));
+async function loadBlockingAttempts(tx: Tx, merchantId: string, ownAttempts: readonly TransactionFacts[], since: Date) {
+  const fingerprints = distinct(ownAttempts.map(({ cardFingerprint }) => cardFingerprint));
   if (fingerprints.length === 0) return [];
   const declines = await latestDeclinesBefore(tx, merchantId, fingerprints, since);
-  const barring = declines.filter((t) => blocksCard(declineCodesOf(t), instrumentOf(t)));
-  if (barring.length === 0) return [];
-  const barred = distinct(barring.map(({ cardFingerprint }) => cardFingerprint));
-  return sortOldestFirst([...barring, ...(await latestSuccessBefore(tx, merchantId, barred, since))]);
+  const blockingAttempts = declines.filter((t) => blocksCard(declineCodesOf(t), instrumentOf(t)));
+  if (blockingAttempts.length === 0) return [];
+  const blockedCards = distinct(blockingAttempts.map(({ cardFingerprint }) => cardFingerprint));
+  return sortOldestFirst([...blockingAttempts, ...(await latestSuccessBefore(tx, merchantId, blockedCards, since))]);
 }
 
 const sortOldestFirst = (transactions: TransactionFacts[]) =>

@@ -35,13 +35,13 @@ export async function loadOutages(
   now: Date,
 ): Promise<Map<string, Date | null>> {
   if (merchant.engine === "static") return new Map();
-  const asked = cases.map((attempts) => ({
+  const places = cases.map((attempts) => ({
     id: attempts.case.id,
     bank: paymentProfileOf(attempts).cardIssuer || null,
-    way: routeOf(latestRelevantAttempt(attempts) ?? {}),
+    route: routeOf(latestRelevantAttempt(attempts) ?? {}),
   }));
-  const banks = [...new Set(asked.flatMap(({ bank }) => bank ?? []))];
-  const isUnnamed = asked.some(({ bank }) => bank === null);
+  const banks = [...new Set(places.flatMap(({ bank }) => bank ?? []))];
+  const isUnnamed = places.some(({ bank }) => bank === null);
   const since = new Date(now.getTime() - OUTAGE_LOOKBACK_MS);
   const [atBanks, all] = await Promise.all([
     banks.length === 0 ? [] : latestAttemptsAtBanks(tx, merchant.id, banks, since, now, MAX_ATTEMPTS_AT_PLACE),
@@ -52,21 +52,21 @@ export async function loadOutages(
     atBanks.filter((t) => !isUnsent(t)),
     ({ cardIssuer }) => cardIssuer!,
   );
-  const ofAll = all.filter((t) => !isUnsent(t)).map(toOutageEvidence);
+  const merchantEvidence = all.filter((t) => !isUnsent(t)).map(toOutageEvidence);
   // Many cases in a batch ask about the same bank.
   const banksDown = new Map(
     banks.map((bank) => [bank, findDownTime((byBank.get(bank) ?? []).map(toOutageEvidence), now)]),
   );
-  const ways = new Set(asked.filter(({ bank }) => bank === null).map(({ way }) => way));
-  const waysDown = new Map([...ways].map((way) => [way, findRouteDownTime(ofAll, way, now)]));
+  const routes = new Set(places.filter(({ bank }) => bank === null).map(({ route }) => route));
+  const routesDown = new Map([...routes].map((route) => [route, findRouteDownTime(merchantEvidence, route, now)]));
   return new Map(
-    asked.map(({ id, bank, way }) => [id, (bank === null ? waysDown.get(way) : banksDown.get(bank)) ?? null]),
+    places.map(({ id, bank, route }) => [id, (bank === null ? routesDown.get(route) : banksDown.get(bank)) ?? null]),
   );
 }
 
 const toOutageEvidence = (t: OtherCustomerAttempt): OutageEvidence => ({
   customer: t.customerId ?? t.invoiceId,
   at: t.createdAt,
-  way: routeOf(t),
+  route: routeOf(t),
   isDown: t.state === "FAILED" && findDeclineGroup(declineCodesOf(t), instrumentOf(t)) === "ISSUER_DOWN",
 });

@@ -15,7 +15,7 @@ export interface LoadedCase {
   invoice: Invoice;
   subscription: SubscriptionFacts | null;
   /** The customer's latest invoices, in any order; empty for the static engine. */
-  bills: readonly CustomerInvoice[];
+  customerInvoices: readonly CustomerInvoice[];
   /** Oldest first. */
   actions: readonly DeliveredAction[];
   /**
@@ -27,12 +27,12 @@ export interface LoadedCase {
    * Declines older than `transactions` that block their card for good, and each such card's latest earlier charge that went
    * through; oldest first.
    */
-  barring: readonly TransactionFacts[];
+  blockingAttempts: readonly TransactionFacts[];
   /** The customer's disputed payments without a successful charge on their card or account since. */
   disputed: readonly TransactionFacts[];
   storedConflict: InvoiceConflict | null;
   /** In any of the customer's cases, not answered by a transaction. */
-  asks: readonly PendingRetryRequest[];
+  pendingRequests: readonly PendingRetryRequest[];
   /**
    * When the card's bank, or the route to unnamed banks, was last found down, if it is down now; null also if outages were not
    * loaded.
@@ -40,7 +40,7 @@ export interface LoadedCase {
   issuerDownAt: Date | null;
   lastDecision: PreviousDecision | null;
   /** Which of the events sent once per case exist already. */
-  told: { pauseCollection: boolean; completeDunning: boolean };
+  sentOnceEvents: { pauseCollection: boolean; completeDunning: boolean };
   /** Whether a person ends the case with this step. */
   isStopped?: true;
 }

@@ -68,17 +68,17 @@ test("an attempt after a payment belongs to the invoice's next case, even when b
   assert.deepEqual(await stage.noted(), ["paid", "after"]);
 });
 
-const kase = { unpaidAt: START, windowEndsAt: new Date(+START + 28 * DAY), endedAt: null, paidAt: null };
-const attempt = (day: number, over: Partial<TransactionFacts> = {}) =>
+const recoveryCase = { unpaidAt: START, windowEndsAt: new Date(+START + 28 * DAY), endedAt: null, paidAt: null };
+const attempt = (day: number, overrides: Partial<TransactionFacts> = {}) =>
   ({
     id: `txn_${day}`,
     createdAt: new Date(+START + day * DAY),
     state: "FAILED",
     amount: 4900,
-    ...over,
+    ...overrides,
   }) as TransactionFacts;
-const ids = (...[of, onInvoice]: Parameters<typeof listFinishedRetries>) =>
-  listFinishedRetries(of, onInvoice).map(({ id }) => id);
+const ids = (...[recoveryCase, onInvoice]: Parameters<typeof listFinishedRetries>) =>
+  listFinishedRetries(recoveryCase, onInvoice).map(({ id }) => id);
 
 test("first charges, customer payments, open or voided attempts and card checks are no finished retries", () => {
   const attempts = [
@@ -90,14 +90,14 @@ test("first charges, customer payments, open or voided attempts and card checks 
     attempt(5),
     attempt(6, { state: "REFUNDED" }),
   ];
-  assert.deepEqual(ids(kase, attempts), ["txn_5", "txn_6"]);
+  assert.deepEqual(ids(recoveryCase, attempts), ["txn_5", "txn_6"]);
 });
 
 test("a case lasts until its payment, else its end, else the end of its window, plus minutes for clock differences", () => {
   const minute = 1 / 24 / 60;
   const attempts = [0, 5, 5 + minute, 6, 6 + minute, 28, 29].map((day) => attempt(day));
   const at = (day: number) => new Date(+START + day * DAY);
-  assert.deepEqual(ids({ ...kase, endedAt: at(6), paidAt: at(5) }, attempts).length, 2);
-  assert.deepEqual(ids({ ...kase, endedAt: at(6) }, attempts).length, 4);
-  assert.deepEqual(ids(kase, attempts).length, 5);
+  assert.deepEqual(ids({ ...recoveryCase, endedAt: at(6), paidAt: at(5) }, attempts).length, 2);
+  assert.deepEqual(ids({ ...recoveryCase, endedAt: at(6) }, attempts).length, 4);
+  assert.deepEqual(ids(recoveryCase, attempts).length, 5);
 });

@@ -19,21 +19,21 @@ const CLOCK_SKEW_MS = 5 * 60_000;
  * @param onInvoice  attempts on its invoice, oldest first
  */
 export function listFinishedRetries(
-  kase: Pick<Case, "unpaidAt" | "windowEndsAt" | "endedAt" | "paidAt">,
+  recoveryCase: Pick<Case, "unpaidAt" | "windowEndsAt" | "endedAt" | "paidAt">,
   onInvoice: readonly TransactionFacts[],
 ): TransactionFacts[] {
-  const end = (kase.paidAt ?? kase.endedAt ?? kase.windowEndsAt).getTime() + CLOCK_SKEW_MS;
-  return listMerchantRetries(kase, onInvoice).filter(
+  const end = (recoveryCase.paidAt ?? recoveryCase.endedAt ?? recoveryCase.windowEndsAt).getTime() + CLOCK_SKEW_MS;
+  return listMerchantRetries(recoveryCase, onInvoice).filter(
     (t) => (t.state === "FAILED" || isApproved(t)) && t.amount > 0 && t.createdAt.getTime() <= end && !isUnsent(t),
   );
 }
 
 /** Returns none for a case that Dunlin handles, where its own retries train the model. */
-export const observedRetries = ({ case: kase, invoice, transactions }: LoadedCase): TransactionFacts[] =>
-  kase.arm === "dunlin"
+export const observedRetries = ({ case: recoveryCase, invoice, transactions }: LoadedCase): TransactionFacts[] =>
+  recoveryCase.arm === "dunlin"
     ? []
     : listFinishedRetries(
-        kase,
+        recoveryCase,
         transactions.filter((t) => t.invoiceId === invoice.id),
       );
 
@@ -41,6 +41,8 @@ export const observedRetries = ({ case: kase, invoice, transactions }: LoadedCas
  * Judged by the customer's invoices: if one was paid without an approved attempt, only failures are pushed. They would teach the
  * model that nothing succeeds.
  */
-export const arePaymentsReported = ({ bills, transactions }: LoadedCase, now: Date): boolean =>
+export const arePaymentsReported = ({ customerInvoices, transactions }: LoadedCase, now: Date): boolean =>
   transactions.some(isApproved) ||
-  !bills.some(({ state, createdAt }) => state === "PAID" && now.getTime() - createdAt.getTime() < LEDGER_WINDOW_MS);
+  !customerInvoices.some(
+    ({ state, createdAt }) => state === "PAID" && now.getTime() - createdAt.getTime() < LEDGER_WINDOW_MS,
+  );

@@ -36,10 +36,10 @@ export async function openObservedStage() {
       merchantId = (await stage.enter(true, { shadow })).id;
     },
     /** Makes an attempt this many days after the invoice failed, and steps the case. */
-    async tried(day: number, over: Partial<Transaction> = {}) {
+    async tried(day: number, overrides: Partial<Transaction> = {}) {
       stage.at(Math.max(+stage.now(), +START + day * DAY));
       const createdAt = new Date(+START + day * DAY);
-      await stage.transaction({ id: `txn_${day}`, createdAt, updatedAt: stage.now(), ...over });
+      await stage.transaction({ id: `txn_${day}`, createdAt, updatedAt: stage.now(), ...overrides });
       await stage.decide();
     },
     /** Creates a case that the merchant's own system recovered with its second retry. */

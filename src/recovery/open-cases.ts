@@ -36,43 +36,43 @@ export type FinalWrites = () => Promise<string[]>;
  * A case opens if something is owed, and ends if nothing is. While facts contradict each other, undelivered retries are
  * withdrawn.
  *
- * @param beginning  null: no case is opened
- * @param broughtBy  as in `findOwedInvoices`
+ * @param context  null: no case is opened
+ * @param causingAttemptIds  as in `findOwedInvoices`
  */
 export async function applyReview(
   tx: Tx,
   merchantId: string,
   reviewed: readonly InvoiceReview[],
-  beginning: OpeningContext | null,
+  context: OpeningContext | null,
   ports: Ports,
-  broughtBy: ReadonlySet<string> | null,
+  causingAttemptIds: ReadonlySet<string> | null,
 ): Promise<FinalWrites> {
   if (reviewed.length === 0) return async () => [];
   const now = ports.now();
   const conflicts = listConflicts(reviewed, now);
-  const contradicted = new Set(conflicts.map(({ invoiceId }) => invoiceId));
-  const clear = reviewed.map(({ invoice }) => invoice.id).filter((id) => !contradicted.has(id));
-  const ended = findEndedByBalance(reviewed);
+  const contradictedIds = new Set(conflicts.map(({ invoiceId }) => invoiceId));
+  const clearIds = reviewed.map(({ invoice }) => invoice.id).filter((id) => !contradictedIds.has(id));
+  const endedCases = findEndedByBalance(reviewed);
   const waiting = listWaitingCases(reviewed);
-  const owed = beginning ? findOwedInvoices(reviewed, beginning.settings.windowDays, now, broughtBy) : [];
-  const opened = await prepareOpening(tx, owed, beginning, now, ports);
+  const owedInvoices = context ? findOwedInvoices(reviewed, context.settings.windowDays, now, causingAttemptIds) : [];
+  const opened = await prepareOpening(tx, owedInvoices, context, now, ports);
   return async () => {
     const [withdrawn, retries] = await Promise.all([
-      ended.length === 0 ? [] : endAndWithdraw(tx, merchantId, ended, now, ports),
+      endedCases.length === 0 ? [] : endAndWithdraw(tx, merchantId, endedCases, now, ports),
       waiting.length === 0 ? [] : withdrawRetries(tx, merchantId, waiting, now),
-      clear.length > 0 && clearConflicts(tx, merchantId, clear),
+      clearIds.length > 0 && clearConflicts(tx, merchantId, clearIds),
       conflicts.length > 0 && saveConflicts(tx, merchantId, conflicts),
       opened && openCases(tx, merchantId, opened.assigned, ports.newId()),
-      opened?.enter(),
+      opened?.enroll(),
     ]);
     return [...withdrawn, ...retries];
   };
 }
 
-async function endAndWithdraw(tx: Tx, merchantId: string, ended: readonly EndedCase[], now: Date, ports: Ports) {
-  const ids = ended.map(({ id }) => id);
+async function endAndWithdraw(tx: Tx, merchantId: string, endedCases: readonly EndedCase[], now: Date, ports: Ports) {
+  const ids = endedCases.map(({ id }) => id);
   const [, withdrawn] = await Promise.all([
-    endCases(tx, merchantId, ended, now, ports.newId()),
+    endCases(tx, merchantId, endedCases, now, ports.newId()),
     withdrawEvents(tx, merchantId, ids, [], now),
   ]);
   return withdrawn;
@@ -80,25 +80,30 @@ async function endAndWithdraw(tx: Tx, merchantId: string, ended: readonly EndedC
 
 async function prepareOpening(
   tx: Tx,
-  owed: readonly OwedInvoice[],
-  beginning: OpeningContext | null,
+  owedInvoices: readonly OwedInvoice[],
+  context: OpeningContext | null,
   now: Date,
   ports: Ports,
 ) {
-  if (!beginning) return null;
-  const { settings, experiment } = beginning;
-  const cases = owed
-    .map((each) => buildNewCase(each, settings, now, ports))
+  if (!context) return null;
+  const { settings, experiment } = context;
+  const cases = owedInvoices
+    .map((owedInvoice) => buildNewCase(owedInvoice, settings, now, ports))
     .filter(({ windowEndsAt }) => windowEndsAt > now);
   return cases.length === 0 ? null : assignArms(tx, settings, experiment, cases);
 }
 
-const buildNewCase = ({ invoice, left, unpaidAt }: OwedInvoice, merchant: Merchant, now: Date, ports: Ports) => ({
+const buildNewCase = (
+  { invoice, unpaidAmount, unpaidAt }: OwedInvoice,
+  merchant: Merchant,
+  now: Date,
+  ports: Ports,
+) => ({
   id: ports.newId(),
   invoiceId: invoice.id,
   customerId: invoice.customerId,
   subscriptionId: invoice.subscriptionId ?? null,
-  amount: left,
+  amount: unpaidAmount,
   currency: invoice.currency,
   unpaidAt,
   windowEndsAt: new Date(unpaidAt.getTime() + merchant.windowDays * DAY_MS),

@@ -60,10 +60,10 @@ test("a customer who is charged every hour is still retried", async () => {
     merchantId = (await stage.enter()).id;
     await stage.invoice({ createdAt: START });
     await stage.transaction(giro);
-    const said = state === "PAID" ? { networkDeclineCode: undefined } : {};
+    const overrides = state === "PAID" ? { networkDeclineCode: undefined } : {};
     for (let hour = 1; hour < 20 * 24 && !(await stage.actions()).some(({ decided }) => decided); hour++) {
       stage.at(+START + hour * HOUR);
-      await stage.transaction({ ...giro, ...said, invoiceId: `other_${hour}`, state });
+      await stage.transaction({ ...giro, ...overrides, invoiceId: `other_${hour}`, state });
       await stage.decide();
     }
     assert.ok((await stage.actions())[0]!.decided, state);
@@ -107,10 +107,10 @@ test("an invoice queues only its own case when an attempt has already reported i
   const [own] = await stage.caseIds();
   stage.wait(HOUR);
   await stage.transaction({ invoiceId: "inv_2" });
-  const told = await listQueuedCases();
-  assert.ok(told.includes(own!));
+  const queuedCases = await listQueuedCases();
+  assert.ok(queuedCases.includes(own!));
   await stage.invoice({ id: "inv_2", createdAt: stage.now() });
-  assert.deepEqual(await listQueuedCases(), told);
+  assert.deepEqual(await listQueuedCases(), queuedCases);
   stage.wait(HOUR);
   await stage.decide();
   await stage.transaction({ invoiceId: "inv_2", state: "PAID", networkDeclineCode: undefined });
@@ -268,11 +268,11 @@ test("a case names what it currently waits for, even when that changes", async (
   stage.wait(2 * DAY);
   await pushDeclinedInvoice("inv_2");
   await stage.decide();
-  const said = async () => (await decisionsOf(0)).at(-1)!.account.reasons.at(-1)!;
-  assert.match(await said(), /next invoice of this customer is due about Mon 9 March/);
+  const lastReason = async () => (await decisionsOf(0)).at(-1)!.account.reasons.at(-1)!;
+  assert.match(await lastReason(), /next invoice of this customer is due about Mon 9 March/);
   stage.at(+START + 8 * DAY + 1000);
   await stage.decide();
-  assert.match(await said(), /Another invoice of this customer is in recovery/);
+  assert.match(await lastReason(), /Another invoice of this customer is in recovery/);
   const decisions = (await decisionsOf(0)).length;
   stage.wait(DAY);
   await stage.decide();

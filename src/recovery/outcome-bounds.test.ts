@@ -8,28 +8,28 @@ import { DAY, HOUR, START } from "./stage.fixture.ts";
 const STARTED_MS = START.getTime();
 const IDEAL_MS = STARTED_MS + HOUR;
 
-const buildAction = (over: Partial<DeliveredAction>): DeliveredAction => ({
+const buildAction = (overrides: Partial<DeliveredAction>): DeliveredAction => ({
   ...{ id: "action_1", caseId: "case_1", invoiceId: "inv_1", subscriptionId: null, customerId: "cus_1" },
   ...{ transactionId: null, paymentMethodType: "card", cardCountry: null, currency: "EUR", amountDue: 4900 },
   ...{ type: "RETRY", status: "SENT", integrationType: "CUSTOM", actionSuggestion: "RETRY", reasons: [] },
   ...{ idealRetryTime: new Date(IDEAL_MS), decidedAt: START, executedAt: null, attemptedAt: null },
   ...{ createdAt: START, updatedAt: START, firstAttemptAt: new Date(STARTED_MS), delivery: "delivered" },
-  ...over,
+  ...overrides,
 });
 const buildAttempt = (atMs: number, state: TransactionFacts["state"] = "PAID"): TransactionFacts => ({
   ...{ id: "txn_1", state, invoiceId: "inv_1", amount: 4900, currency: "EUR" },
   ...{ createdAt: new Date(atMs), updatedAt: new Date(atMs) },
 });
-const buildFacts = (over: Partial<PaymentFacts>): PaymentFacts => ({
+const buildFacts = (overrides: Partial<PaymentFacts>): PaymentFacts => ({
   ...{ paidAt: null, unpaidAt: null, paidInFull: () => false, transactions: [], ended: false },
-  ...over,
+  ...overrides,
 });
 
 suite("a retry", () => {
   const deadline = IDEAL_MS + 48 * HOUR;
   const next = IDEAL_MS + 12 * HOUR;
-  const status = (over: Partial<PaymentFacts>, until: number | null = null) =>
-    outcomeOf(buildAction({}), buildFacts(over), until === null ? null : new Date(until), new Date(deadline + DAY))
+  const status = (overrides: Partial<PaymentFacts>, until: number | null = null) =>
+    outcomeOf(buildAction({}), buildFacts(overrides), until === null ? null : new Date(until), new Date(deadline + DAY))
       .status;
 
   test("includes an attempt from its first delivery attempt to the end of its wait, both inclusive", () => {
@@ -62,9 +62,9 @@ suite("a retry", () => {
 
 suite("a card change", () => {
   const deadline = IDEAL_MS + 7 * DAY;
-  const status = (paidMs: number, over: Partial<DeliveredAction> = {}) =>
+  const status = (paidMs: number, overrides: Partial<DeliveredAction> = {}) =>
     outcomeOf(
-      buildAction({ type: "CARD_CHANGE", actionSuggestion: "CARD_CHANGE", ...over }),
+      buildAction({ type: "CARD_CHANGE", actionSuggestion: "CARD_CHANGE", ...overrides }),
       buildFacts({ paidAt: new Date(paidMs), ended: true }),
       null,
       new Date(paidMs + DAY),

@@ -17,21 +17,21 @@ import { DAY, HOUR, START } from "./stage.fixture.ts";
 /** The action was delivered at START; its ideal time is an hour later. */
 const IDEAL = HOUR;
 const at = (ms: number) => new Date(START.getTime() + ms);
-const buildAction = (over: Partial<DeliveredAction> = {}): DeliveredAction => ({
+const buildAction = (overrides: Partial<DeliveredAction> = {}): DeliveredAction => ({
   ...{ id: "action_1", caseId: "case_1", invoiceId: "inv_1", subscriptionId: null, customerId: "cus_1" },
   ...{ transactionId: null, paymentMethodType: "card", cardCountry: null, currency: "EUR", amountDue: 4900 },
   ...{ type: "RETRY", status: "SENT", integrationType: "CUSTOM", actionSuggestion: "RETRY", reasons: [] },
   ...{ idealRetryTime: at(IDEAL), decidedAt: START, executedAt: null, attemptedAt: null },
   ...{ createdAt: START, updatedAt: START, firstAttemptAt: START, delivery: "delivered" },
-  ...over,
+  ...overrides,
 });
-const buildAttempt = (over: Partial<TransactionFacts> = {}): TransactionFacts => ({
+const buildAttempt = (overrides: Partial<TransactionFacts> = {}): TransactionFacts => ({
   ...{ id: "txn_1", state: "FAILED", invoiceId: "inv_1", amount: 4900, currency: "EUR" },
-  ...{ createdAt: at(IDEAL), updatedAt: at(IDEAL), ...over },
+  ...{ createdAt: at(IDEAL), updatedAt: at(IDEAL), ...overrides },
 });
-const buildFacts = (over: Partial<PaymentFacts> = {}): PaymentFacts => ({
+const buildFacts = (overrides: Partial<PaymentFacts> = {}): PaymentFacts => ({
   ...{ paidAt: null, unpaidAt: null, paidInFull: () => false, transactions: [], ended: false },
-  ...over,
+  ...overrides,
 });
 const BY_ACTION = { recoveryActionId: "action_1" };
 const WAITING = { status: "SCHEDULED", delivery: "waiting", firstAttemptAt: null } as const;
@@ -93,8 +93,8 @@ for (const type of ["RETRY", "CARD_CHANGE"] as const) {
 }
 
 suite("a retry with attempts", () => {
-  const by = (over: Partial<TransactionFacts>, given: Partial<DeliveredAction> = {}) =>
-    status(given, { transactions: [buildAttempt(over)] });
+  const by = (overrides: Partial<TransactionFacts>, given: Partial<DeliveredAction> = {}) =>
+    status(given, { transactions: [buildAttempt(overrides)] });
 
   test("fails when a decline names it, whatever its status", () => {
     for (const kept of ["SENT", "EXPIRED", "DELIVERY_FAILED"] as const)
@@ -131,11 +131,11 @@ suite("a retry with attempts", () => {
   });
 
   test("is canceled by a payment of the customer or another action, but reports its own decline first", () => {
-    const known = (over: Partial<TransactionFacts>, more: Partial<TransactionFacts>[] = []) => ({
+    const known = (overrides: Partial<TransactionFacts>, more: Partial<TransactionFacts>[] = []) => ({
       paidAt: at(2 * HOUR),
       paidInFull: ({ id }: TransactionFacts) => id === "txn_1",
       transactions: [
-        buildAttempt({ state: "PAID", ...over }),
+        buildAttempt({ state: "PAID", ...overrides }),
         ...more.map((each) => buildAttempt({ id: "txn_2", ...each })),
       ],
     });
@@ -163,8 +163,8 @@ suite("a retry with attempts", () => {
 
 suite("a pending debit", () => {
   const deadline = IDEAL + 48 * HOUR;
-  const pending = (over: Partial<TransactionFacts> = {}) => ({
-    transactions: [buildAttempt({ state: "PENDING", ...over })],
+  const pending = (overrides: Partial<TransactionFacts> = {}) => ({
+    transactions: [buildAttempt({ state: "PENDING", ...overrides })],
   });
 
   test("is awaited until fourteen days after the ideal time, if it may belong to the retry", () => {
@@ -180,8 +180,8 @@ suite("a pending debit", () => {
   });
 
   test("schedules its outcome for the deadline first, and for that time next", () => {
-    const due = (known: Partial<PaymentFacts>, nowMs: number, over: Partial<DeliveredAction> = {}) =>
-      outcomeDueAt(buildAction(over), buildFacts(known), at(nowMs)).getTime() - START.getTime();
+    const due = (known: Partial<PaymentFacts>, nowMs: number, overrides: Partial<DeliveredAction> = {}) =>
+      outcomeDueAt(buildAction(overrides), buildFacts(known), at(nowMs)).getTime() - START.getTime();
     assert.equal(due(pending(), deadline - 1), deadline);
     assert.equal(due(pending(), deadline), IDEAL + 14 * DAY);
     assert.equal(due({}, deadline), deadline);
@@ -190,7 +190,7 @@ suite("a pending debit", () => {
 });
 
 test("an action is awaited while it is on its way or waits for its outcome", () => {
-  const awaited = (over: Partial<DeliveredAction>) => isAwaited(buildAction(over));
+  const awaited = (overrides: Partial<DeliveredAction>) => isAwaited(buildAction(overrides));
   assert.equal(awaited({}), true);
   assert.equal(awaited(WAITING), true);
   assert.equal(awaited({ status: "SCHEDULED" }), true);
@@ -202,7 +202,7 @@ test("an action is awaited while it is on its way or waits for its outcome", () 
 });
 
 test("an action is stale when it was canceled or executed before its delivery", () => {
-  const stale = (over: Partial<DeliveredAction>) => isStale(buildAction({ delivery: "waiting", ...over }));
+  const stale = (overrides: Partial<DeliveredAction>) => isStale(buildAction({ delivery: "waiting", ...overrides }));
   assert.deepEqual([stale({}), stale({ status: "CANCELED" }), stale({ executedAt: START })], [false, true, true]);
   assert.equal(stale({ delivery: "delivered", status: "CANCELED" }), false);
 });

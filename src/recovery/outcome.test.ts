@@ -103,8 +103,8 @@ test("an action is canceled when a debit that the customer began before the fail
   await stage.invoice({ state: "PAID" });
   await stage.decide();
   assert.equal((await stage.actions())[0]!.status, "SUCCEEDED");
-  const began = new Date(START.getTime() - DAY);
-  await stage.transaction({ state: "PAID", initiator: "CUSTOMER", createdAt: began });
+  const startedAt = new Date(START.getTime() - DAY);
+  await stage.transaction({ state: "PAID", initiator: "CUSTOMER", createdAt: startedAt });
   await stage.decide();
   assert.equal((await stage.actions())[0]!.status, "CANCELED");
 });

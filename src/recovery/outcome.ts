@@ -51,10 +51,10 @@ const isExecuted = (transaction: TransactionFacts) => isApproved(transaction) ||
 /**
  * Uses the facts alone.
  *
- * @param until  first delivery attempt of the next retry, which owns all later transactions; null if none
+ * @param nextStart  first delivery attempt of the next retry, which owns all later transactions; null if none
  */
-export function outcomeOf(action: DeliveredAction, facts: PaymentFacts, until: Date | null, now: Date): Outcome {
-  return action.type === "RETRY" ? retryOutcome(action, facts, until, now) : cardChangeOutcome(action, facts, now);
+export function outcomeOf(action: DeliveredAction, facts: PaymentFacts, nextStart: Date | null, now: Date): Outcome {
+  return action.type === "RETRY" ? retryOutcome(action, facts, nextStart, now) : cardChangeOutcome(action, facts, now);
 }
 
 type RequestedAction = Pick<DeliveredAction, "id" | "type" | "idealRetryTime" | "firstAttemptAt">;
@@ -74,29 +74,33 @@ export const recovers = (
   status === "SUCCEEDED" &&
   (paidAt !== null || transactionId === null || transactions.some((t) => t.id === transactionId && paidInFull(t)));
 
-function retryOutcome(action: DeliveredAction, facts: PaymentFacts, until: Date | null, now: Date): Outcome {
-  const named = facts.transactions.filter((t) => t.recoveryActionId === action.id && isExecuted(t));
+function retryOutcome(action: DeliveredAction, facts: PaymentFacts, nextStart: Date | null, now: Date): Outcome {
+  const namedAttempts = facts.transactions.filter((t) => t.recoveryActionId === action.id && isExecuted(t));
   const started = action.firstAttemptAt;
   const deadline = addMs(action.idealRetryTime, OUTCOME_WAIT_MS.RETRY);
   // A replay may still deliver an exhausted event.
-  const settled =
+  const isSettled =
     action.status === "EXPIRED" || (action.status === "DELIVERY_FAILED" && action.delivery !== "delivered");
   // A replay that was not delivered in time.
-  const stale = action.delivery === "waiting" && (now >= deadline || facts.ended);
-  const counts = (at: Date) => started !== null && at >= started && at <= deadline && (until === null || at < until);
+  const isOverdue = action.delivery === "waiting" && (now >= deadline || facts.ended);
+  const isInTime = (at: Date) =>
+    started !== null && at >= started && at <= deadline && (nextStart === null || at < nextStart);
   // If a merchant names the action in some attempts, the unnamed ones belong to something else.
-  const dated =
-    settled || named.length > 0
+  const datedAttempts =
+    isSettled || namedAttempts.length > 0
       ? []
       : facts.transactions.filter(
-          (t) => t.recoveryActionId === undefined && t.initiator !== "CUSTOMER" && isExecuted(t) && counts(t.createdAt),
+          (t) =>
+            t.recoveryActionId === undefined && t.initiator !== "CUSTOMER" && isExecuted(t) && isInTime(t.createdAt),
         );
-  const attempts = [...named, ...dated];
+  const attempts = [...namedAttempts, ...datedAttempts];
   const success = attempts.find(isApproved);
   if (success) return outcomeOfTransaction("SUCCEEDED", success);
   const failure = attempts.at(-1);
-  if (settled)
-    return failure ? outcomeOfTransaction("FAILED", failure) : outcomeWithStatus(stale ? "CANCELED" : action.status);
+  if (isSettled)
+    return failure
+      ? outcomeOfTransaction("FAILED", failure)
+      : outcomeWithStatus(isOverdue ? "CANCELED" : action.status);
 
   const { paidAt } = facts;
   const paidByOther =
@@ -109,13 +113,13 @@ function retryOutcome(action: DeliveredAction, facts: PaymentFacts, until: Date 
         (t.initiator === "CUSTOMER" || t.recoveryActionId !== undefined),
     );
   if (failure) return outcomeOfTransaction("FAILED", failure);
-  if (paidAt && counts(paidAt) && !paidByOther) return { ...outcomeWithStatus("SUCCEEDED"), attemptedAt: paidAt };
+  if (paidAt && isInTime(paidAt) && !paidByOther) return { ...outcomeWithStatus("SUCCEEDED"), attemptedAt: paidAt };
   if (action.status === "FAILED" || (action.status === "SUCCEEDED" && !paidByOther))
     return outcomeWithStatus(action.status);
   if (paidByOther || (paidAt && (started === null || paidAt < started))) return outcomeWithStatus("CANCELED");
   if (action.status === "CANCELED" || action.delivery === "withdrawn") return outcomeWithStatus("CANCELED");
   if (action.delivery === "exhausted") return outcomeWithStatus("DELIVERY_FAILED");
-  if (action.delivery === "waiting") return outcomeWithStatus(stale ? "CANCELED" : "SCHEDULED");
+  if (action.delivery === "waiting") return outcomeWithStatus(isOverdue ? "CANCELED" : "SCHEDULED");
   const { unpaidAt } = facts;
   if (unpaidAt && unpaidAt >= action.idealRetryTime && unpaidAt <= deadline) return outcomeWithStatus("FAILED");
   if (now < deadline) return outcomeWithStatus("SENT");
@@ -126,20 +130,20 @@ function retryOutcome(action: DeliveredAction, facts: PaymentFacts, until: Date 
 
 function cardChangeOutcome(action: DeliveredAction, facts: PaymentFacts, now: Date): Outcome {
   const { paidAt, ended, transactions } = facts;
-  const named = transactions.find((t) => t.recoveryActionId === action.id && isApproved(t));
-  if (named) return outcomeOfTransaction("SUCCEEDED", named);
+  const namedPayment = transactions.find((t) => t.recoveryActionId === action.id && isApproved(t));
+  if (namedPayment) return outcomeOfTransaction("SUCCEEDED", namedPayment);
   const started = action.firstAttemptAt;
   const deadline = addMs(action.idealRetryTime, OUTCOME_WAIT_MS.CARD_CHANGE);
-  const stale = action.delivery === "waiting" && (now >= deadline || ended);
+  const isOverdue = action.delivery === "waiting" && (now >= deadline || ended);
   if (action.status === "EXPIRED" || action.status === "SUCCEEDED") return outcomeWithStatus(action.status);
   if (action.status === "DELIVERY_FAILED" && action.delivery !== "delivered")
-    return outcomeWithStatus(stale ? "CANCELED" : action.status);
+    return outcomeWithStatus(isOverdue ? "CANCELED" : action.status);
   if (paidAt && started && paidAt >= started && paidAt <= deadline)
     return { ...outcomeWithStatus("SUCCEEDED"), attemptedAt: paidAt };
   if (paidAt && (started === null || paidAt < started)) return outcomeWithStatus("CANCELED");
   if (action.status === "CANCELED" || action.delivery === "withdrawn") return outcomeWithStatus("CANCELED");
   if (action.delivery === "exhausted") return outcomeWithStatus("DELIVERY_FAILED");
-  if (action.delivery === "waiting") return outcomeWithStatus(stale ? "CANCELED" : "SCHEDULED");
+  if (action.delivery === "waiting") return outcomeWithStatus(isOverdue ? "CANCELED" : "SCHEDULED");
   return outcomeWithStatus(now >= deadline ? "EXPIRED" : "SENT");
 }
 

@@ -9,9 +9,9 @@ import { buildPaymentFacts } from "./payment-facts.ts";
 import { buildInvoice, MINUTE, START } from "./stage.fixture.ts";
 
 const at = (minutes: number) => new Date(START.getTime() + minutes * MINUTE);
-const attempt = (id: string, over: Partial<TransactionFacts> = {}): TransactionFacts => ({
+const attempt = (id: string, overrides: Partial<TransactionFacts> = {}): TransactionFacts => ({
   ...{ id, state: "PAID", invoiceId: "inv_1", customerId: "cus_1", amount: 4900, currency: "EUR" },
-  ...{ createdAt: at(1), updatedAt: at(1), ...over },
+  ...{ createdAt: at(1), updatedAt: at(1), ...overrides },
 });
 const view = (invoice: Partial<Invoice>, transactions: TransactionFacts[] = [], disputed: TransactionFacts[] = []) =>
   ({
@@ -25,7 +25,7 @@ const factsOf = (
   transactions: TransactionFacts[] = [],
   paidAt: Date | null = null,
   end = NOT_ENDED,
-) => buildPaymentFacts(view(invoice, transactions), { left: 0, paidAt, conflict: null }, end);
+) => buildPaymentFacts(view(invoice, transactions), { unpaidAmount: 0, paidAt, conflict: null }, end);
 
 test("an invoice is paid when its case says so, or when a paid version is no older than the case", () => {
   assert.equal(factsOf({}).paidAt, null);
@@ -77,8 +77,8 @@ test("an attempt pays in full by itself or as the last part", () => {
 });
 
 test("a retry would charge a disputed card unless another one is known to be charged", () => {
-  const onCard = (id: string, cardFingerprint: string | undefined, over: Partial<TransactionFacts> = {}) =>
-    attempt(id, { state: "FAILED", cardFingerprint, ...over });
+  const onCard = (id: string, cardFingerprint: string | undefined, overrides: Partial<TransactionFacts> = {}) =>
+    attempt(id, { state: "FAILED", cardFingerprint, ...overrides });
   const disputed = onCard("disputed", "fp_1", { state: "DISPUTED" });
   const isOn = (transactions: TransactionFacts[], ...disputes: TransactionFacts[]) =>
     wouldChargeDisputedCard(view({}, transactions, disputes));

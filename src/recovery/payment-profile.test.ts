@@ -9,14 +9,14 @@ import { paymentProfileOf } from "./payment-profile.ts";
  */
 function buildProfile(...attempts: Partial<Transaction>[]) {
   const transactions = attempts.map(
-    (over, at) =>
+    (overrides, at) =>
       ({
         id: String(at),
         invoiceId: "1",
         customerId: "c",
         createdAt: new Date(at),
         cardFingerprint: "A",
-        ...over,
+        ...overrides,
       }) as Transaction,
   );
   const { customerTimezone, ...card } = paymentProfileOf({
@@ -52,8 +52,12 @@ test("the card's missing details come from the latest attempt that reports them 
   );
   const unnamed = { cardFingerprint: undefined };
   assert.deepEqual(buildProfile({ ...SWEDISH, ...unnamed }, unnamed).card, [], "neither named");
-  for (const over of [{ paymentMethodType: "klarna" }, { cardBrand: "amex" }])
-    assert.deepEqual(buildProfile(SWEDISH, { ...unnamed, ...over }).card, Object.values(over), "surely another one");
+  for (const overrides of [{ paymentMethodType: "klarna" }, { cardBrand: "amex" }])
+    assert.deepEqual(
+      buildProfile(SWEDISH, { ...unnamed, ...overrides }).card,
+      Object.values(overrides),
+      "surely another one",
+    );
 });
 
 test("the time zone comes from the latest attempt on the invoice that reports one, else from the customer's, on any card", () => {

@@ -11,11 +11,11 @@ export type PaymentProfile = Pick<TransactionFacts, (typeof INSTRUMENT_FIELDS)[n
  * fields from the latest on the invoice, else from the customer's latest.
  */
 export function paymentProfileOf(attempts: AttemptHistory): PaymentProfile {
-  const { case: kase, invoice, transactions } = attempts;
+  const { case: recoveryCase, invoice, transactions } = attempts;
   const latest = latestRelevantAttempt(attempts);
   if (!latest) return {};
   const isOwn = (t: TransactionFacts) => t.invoiceId === invoice.id;
-  const isCharged = (t: TransactionFacts) => isOwn(t) || t.customerId === kase.customerId;
+  const isCharged = (t: TransactionFacts) => isOwn(t) || t.customerId === recoveryCase.customerId;
   return {
     ...instrumentOf(latest, attempts, isCharged),
     customerTimezone:

@@ -34,7 +34,7 @@ export interface BatchProcessing extends StepListeners {
  * Processes up to `limit` queued or due cases in one transaction. Everything is decided before the merchant's clock is locked, so
  * processes for the same merchant only write in turn.
  *
- * @param onTaken  called with the first case before it is processed
+ * @param onClaimed  called with the first case before it is processed
  * @returns how many cases were processed
  * @throws if another process holds the clock for long: see `isLockTimeout`
  */
@@ -42,11 +42,11 @@ export async function processBatch(
   deciding: BatchProcessing,
   merchantId: string,
   limit: number,
-  onTaken: (first: { id: string; failures: number }) => void = () => {},
+  onClaimed: (firstCase: { id: string; failures: number }) => void = () => {},
 ): Promise<number> {
   const { db, ports, models } = deciding;
   // Outside of the transaction: a broken model must not undo a step.
-  const knowledge = availableModelOf(await models.of(merchantId));
+  const availableModel = availableModelOf(await models.of(merchantId));
   const { steps, withdrawn } = await db.transaction(async (tx) => {
     const now = ports.now();
     const [seenUntil, cases] = await Promise.all([
@@ -54,23 +54,25 @@ export async function processBatch(
       claimCases(tx, merchantId, now, limit),
     ]);
     if (cases.length === 0) return NO_STEPS;
-    onTaken(cases[0]!);
+    onClaimed(cases[0]!);
     // After the cases are locked. A later change of settings queues them again.
     const merchant = await findMerchant(tx, merchantId);
     if (!merchant) return NO_STEPS;
     const facts = await loadCases(tx, merchant, cases, now);
     const provisional = new Date(now);
-    const made = await stepCases(deciding, cases, facts, { now, provisional, knowledge });
-    const owedAgain = made.filter(({ step }) => step.isOwedAgain).map(({ kase }) => kase.invoiceId);
+    const processedCases = await stepCases(deciding, cases, facts, { now, provisional, availableModel });
+    const owedAgain = processedCases
+      .filter(({ step }) => step.isOwedAgain)
+      .map(({ recoveryCase }) => recoveryCase.invoiceId);
     if (owedAgain.length > 0) await reopenCases(tx, merchantId, owedAgain, ports);
     const listedAt = await advanceMerchantClock(tx, merchantId, now, CLOCK_LOCK_TIMEOUT_MS);
-    const { standing, overtaken } = await dropOvertakenRetries(tx, merchantId, made, facts, seenUntil);
-    const steps = standing.map(({ step }) => dateListedRows(step, provisional, listedAt));
-    const watched = standing.flatMap((each) => each.watched);
+    const { upToDate, overtakenIds } = await dropOvertakenRetries(tx, merchantId, processedCases, facts, seenUntil);
+    const steps = upToDate.map(({ step }) => dateListedRows(step, provisional, listedAt));
+    const observed = upToDate.flatMap((processedCase) => processedCase.observedRetries);
     const [withdrawn] = await Promise.all([
       writeSteps(tx, merchantId, steps, now),
-      watched.length > 0 && recordObservedRetries(tx, merchantId, watched, listedAt),
-      overtaken.length > 0 && enqueueCases(tx, merchantId, overtaken, ports.newId()),
+      observed.length > 0 && recordObservedRetries(tx, merchantId, observed, listedAt),
+      overtakenIds.length > 0 && enqueueCases(tx, merchantId, overtakenIds, ports.newId()),
     ]);
     return { steps, withdrawn };
   });
@@ -89,31 +91,31 @@ async function reopenCases(tx: Tx, merchantId: string, invoiceIds: readonly stri
 const NO_STEPS = { steps: [], withdrawn: [] };
 
 interface ProcessedCase {
-  kase: ClaimedCase;
+  recoveryCase: ClaimedCase;
   step: Step;
-  watched: ObservedRetry[];
+  observedRetries: ObservedRetry[];
 }
 
 async function stepCases(
   { ports, pause = othersFirst }: BatchProcessing,
   cases: readonly ClaimedCase[],
   facts: LoadedBatch,
-  by: { now: Date; provisional: Date; knowledge: AvailableModel },
+  inputs: { now: Date; provisional: Date; availableModel: AvailableModel },
 ): Promise<ProcessedCase[]> {
-  const all: ProcessedCase[] = [];
-  for (const kase of cases) {
-    const view = facts.view(kase);
-    const made = step(view, by.now, ports.newId, by.knowledge, by.provisional);
+  const processedCases: ProcessedCase[] = [];
+  for (const recoveryCase of cases) {
+    const view = facts.view(recoveryCase);
+    const result = step(view, inputs.now, ports.newId, inputs.availableModel, inputs.provisional);
     // As the step leaves the case: attempts after its payment do not belong to it.
-    const watched = observedRetries({ ...view, case: { ...kase, ...made.state } }).map(({ id }) => ({
-      ...{ id: ports.newId(), transactionId: id, caseId: kase.id },
+    const observed = observedRetries({ ...view, case: { ...recoveryCase, ...result.state } }).map(({ id }) => ({
+      ...{ id: ports.newId(), transactionId: id, caseId: recoveryCase.id },
     }));
-    facts.note(made);
-    all.push({ kase, step: made, watched });
+    facts.recordRequests(result);
+    processedCases.push({ recoveryCase, step: result, observedRetries: observed });
     // Requests and deliveries in this process must go on.
     await pause();
   }
-  return all;
+  return processedCases;
 }
 
 /**
@@ -125,26 +127,30 @@ async function stepCases(
 async function dropOvertakenRetries(
   tx: Tx,
   merchantId: string,
-  all: readonly ProcessedCase[],
+  processedCases: readonly ProcessedCase[],
   facts: LoadedBatch,
   seenUntil: Date | null,
-): Promise<{ standing: readonly ProcessedCase[]; overtaken: string[] }> {
-  if (!all.some(requestsRetry)) return { standing: all, overtaken: [] };
-  const others = await retryRequestsAfter(tx, merchantId, seenUntil ?? new Date(0));
-  if (others.length === 0) return { standing: all, overtaken: [] };
-  const isOvertaken = (made: ProcessedCase) => requestsRetry(made) && facts.isConcerned(made.kase, others);
+): Promise<{ upToDate: readonly ProcessedCase[]; overtakenIds: string[] }> {
+  if (!processedCases.some(requestsRetry)) return { upToDate: processedCases, overtakenIds: [] };
+  const otherRequests = await retryRequestsAfter(tx, merchantId, seenUntil ?? new Date(0));
+  if (otherRequests.length === 0) return { upToDate: processedCases, overtakenIds: [] };
+  const isOvertaken = (processedCase: ProcessedCase) =>
+    requestsRetry(processedCase) && facts.hasRelevantRequest(processedCase.recoveryCase, otherRequests);
   return {
-    standing: all.filter((made) => !isOvertaken(made)),
-    overtaken: all.filter(isOvertaken).map(({ kase }) => kase.id),
+    upToDate: processedCases.filter((processedCase) => !isOvertaken(processedCase)),
+    overtakenIds: processedCases.filter(isOvertaken).map(({ recoveryCase }) => recoveryCase.id),
   };
 }
 
 const requestsRetry = ({ step: { inserted, updated, events } }: ProcessedCase) => {
-  const asked = new Set(events.map(({ id }) => id));
-  return [...inserted, ...updated].some(({ id, type }) => type === "RETRY" && asked.has(id));
+  const requestedIds = new Set(events.map(({ id }) => id));
+  return [...inserted, ...updated].some(({ id, type }) => type === "RETRY" && requestedIds.has(id));
 };
 
 const availableModelOf = (model: MerchantModel): AvailableModel =>
   "trouble" in model
-    ? { model: null, trouble: model.trouble }
-    : { model: { learned: model.learned(), version: model.version, isTrained: model.isTrained }, trouble: null };
+    ? { model: null, failureReason: model.trouble }
+    : {
+        model: { learnedModel: model.learned(), version: model.version, isTrained: model.isTrained },
+        failureReason: null,
+      };

@@ -49,8 +49,8 @@ test("a hundred cases are decided in the same statements as one", async () => {
   await pushUnpaidInvoices(1, 0);
   const one = await listStatementsOfRound();
   await pushUnpaidInvoices(100, 1);
-  const hundred = await listStatementsOfRound();
-  assert.deepEqual(hundred, one);
+  const statements = await listStatementsOfRound();
+  assert.deepEqual(statements, one);
   assert.equal((await latestDecisions(stage.db, merchantId, await caseIds())).size, 101);
 });
 
@@ -58,9 +58,9 @@ test("a decision is stored with its success probability and its propensity", asy
   await pushUnpaidInvoices(40, 0);
   await stage.decide();
   const ids = await caseIds();
-  const made = (await Promise.all(ids.map((id) => decisionsOfCase(stage.db, merchantId, id)))).flat();
-  assert.equal(made.length, 40);
-  for (const { engine, kind, chance, propensity, idealTime, account } of made) {
+  const decisions = (await Promise.all(ids.map((id) => decisionsOfCase(stage.db, merchantId, id)))).flat();
+  assert.equal(decisions.length, 40);
+  for (const { engine, kind, chance, propensity, idealTime, account } of decisions) {
     assert.deepEqual([engine, kind], ["learned", "retry"]);
     assert.ok(chance! > 0 && chance! < 1 && propensity! > 0 && propensity! <= 1);
     assert.ok(idealTime! > START);
@@ -106,9 +106,9 @@ test("the static policy decides, reports it, and still sends when the model is d
   );
   await pushUnpaidInvoices(1, 0);
   await stage.decide();
-  const [made] = await decisions();
-  assert.equal(made!.engine, "static");
-  assert.match(made!.account.fallback!, /layout 0:0/);
+  const [decision] = await decisions();
+  assert.equal(decision!.engine, "static");
+  assert.match(decision!.account.fallback!, /layout 0:0/);
   assert.equal((await stage.untilSent()).status, "SENT");
   await stage.db.run(prepared("mend", "delete from learned_models"));
 });
@@ -126,7 +126,7 @@ test("a plan is remade from the current time, within the rules, when its time pa
 
 test("a bank is avoided for some hours when other customers found it down, and other banks are not", async () => {
   const planAt = async () => (await stage.actions())[0]!;
-  const strangers = async (cardIssuer: string) => {
+  const otherAttempts = async (cardIssuer: string) => {
     for (const other of ["cus_8", "cus_9"])
       await stage.transaction({
         invoiceId: `inv_of_${other}`,
@@ -146,7 +146,7 @@ test("a bank is avoided for some hours when other customers found it down, and o
     await stage.decide();
     const planned = await planAt();
     stage.at(planned.ideal.getTime() - HOUR);
-    await strangers(theirs);
+    await otherAttempts(theirs);
     const downAt = stage.now().getTime();
     stage.wait(11 * MINUTE);
     await stage.decide();
@@ -162,9 +162,9 @@ test("a bank is avoided for some hours when other customers found it down, and o
 test("an outage is detected on the route of such cards when no bank is named", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "91" });
-  const strangers = { networkDeclineCode: "91", cardFingerprint: undefined };
+  const otherAttempts = { networkDeclineCode: "91", cardFingerprint: undefined };
   for (const customerId of ["cus_2", "cus_3", "cus_4"])
-    await stage.transaction({ ...strangers, invoiceId: customerId, customerId });
+    await stage.transaction({ ...otherAttempts, invoiceId: customerId, customerId });
   const answered = { state: "PAID" as const, cardBrand: "amex", cardFingerprint: undefined };
   for (const customerId of ["cus_5", "cus_6", "cus_7", "cus_8"])
     await stage.transaction({ ...answered, invoiceId: customerId, customerId });
@@ -177,9 +177,9 @@ test("an outage is detected on the route of such cards when no bank is named", a
 test("a few failures on other cards are no outage on this card's route when others succeed", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "91" });
-  const strangers = { networkDeclineCode: "91", cardCountry: "FR", cardIssuer: "BNP" };
+  const otherAttempts = { networkDeclineCode: "91", cardCountry: "FR", cardIssuer: "BNP" };
   for (const customerId of ["cus_7", "cus_8"])
-    await stage.transaction({ ...strangers, invoiceId: customerId, customerId, cardFingerprint: customerId });
+    await stage.transaction({ ...otherAttempts, invoiceId: customerId, customerId, cardFingerprint: customerId });
   for (const customerId of ["cus_3", "cus_4", "cus_5", "cus_6"])
     await stage.transaction({ state: "PAID", invoiceId: customerId, customerId, cardFingerprint: customerId });
   await stage.decide();
@@ -187,18 +187,18 @@ test("a few failures on other cards are no outage on this card's route when othe
 });
 
 test("attempts blocked by the gateway do not indicate an outage", async () => {
-  for (const over of [{}, { paymentGatewayStatus: "not_sent_to_network" }]) {
+  for (const overrides of [{}, { paymentGatewayStatus: "not_sent_to_network" }]) {
     merchantId = (await stage.enter()).id;
     await stage.invoice();
     await stage.transaction({ networkDeclineCode: "91" });
     for (const customerId of ["cus_2", "cus_3", "cus_4"])
       await stage.transaction({
         ...{ networkDeclineCode: "91", invoiceId: customerId, customerId, cardFingerprint: customerId },
-        ...over,
+        ...overrides,
       });
     await stage.decide();
     const isOutage = /bank appears to be down/.test((await decisions()).at(-1)!.account.known.join(" "));
-    assert.equal(isOutage, !("paymentGatewayStatus" in over));
+    assert.equal(isOutage, !("paymentGatewayStatus" in overrides));
   }
 });
 
@@ -206,7 +206,7 @@ test("several invoices of one customer, or payments approved in the end, are no 
   const others = ["a", "b", "c"];
   const theirs = others.map((customerId) => ({ invoiceId: customerId, customerId }));
   const own = others.map((invoiceId) => ({ invoiceId, customerId: "cus_1" }));
-  for (const [strangers, isOutage, engine, cardIssuer] of [
+  for (const [otherAttempts, isOutage, engine, cardIssuer] of [
     [theirs, true, "learned", undefined],
     [theirs, true, "learned", ""],
     [theirs, false, "static", undefined],
@@ -216,10 +216,10 @@ test("several invoices of one customer, or payments approved in the end, are no 
     merchantId = (await stage.enter(true, { engine })).id;
     await stage.invoice({ customerId: "cus_1" });
     await stage.transaction({ networkDeclineCode: "91", customerId: "cus_1", cardIssuer });
-    for (const each of strangers)
+    for (const each of otherAttempts)
       await stage.transaction({ networkDeclineCode: "91", cardFingerprint: each.customerId, ...each });
     await stage.decide();
     const { known } = (await decisions()).at(-1)!.account;
-    assert.equal(/bank appears to be down/.test(known.join(" ")), isOutage, JSON.stringify([strangers, engine]));
+    assert.equal(/bank appears to be down/.test(known.join(" ")), isOutage, JSON.stringify([otherAttempts, engine]));
   }
 });

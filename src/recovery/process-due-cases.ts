@@ -18,27 +18,29 @@ export interface CaseProcessing extends BatchProcessing {
  *
  * @returns how many cases were processed, and when the next one is due (null: none)
  */
-export async function processDueCases(deciding: CaseProcessing): Promise<{ stepped: number; nextDueAt: Date | null }> {
+export async function processDueCases(
+  deciding: CaseProcessing,
+): Promise<{ processedCount: number; nextDueAt: Date | null }> {
   const { db, ports, merchantsAtOnce = 1 } = deciding;
   const now = ports.now();
-  const due = await merchantsWithWork(db, now);
-  if (due.length === 0) return { stepped: 0, nextDueAt: await nextDueCase(db, now) };
-  const waiting = due.map(({ merchantId }) => merchantId);
+  const merchants = await merchantsWithWork(db, now);
+  if (merchants.length === 0) return { processedCount: 0, nextDueAt: await nextDueCase(db, now) };
+  const waiting = merchants.map(({ merchantId }) => merchantId);
   const workers = Math.min(merchantsAtOnce, waiting.length);
   const isOver = createRoundTimer(ports, workers);
-  let stepped = 0;
-  const work = async (isNewestFirst: boolean) => {
+  let processedCount = 0;
+  const runWorker = async (isNewestFirst: boolean) => {
     while (!isOver()) {
       const merchantId = isNewestFirst ? waiting.pop() : waiting.shift();
       if (merchantId === undefined) return;
-      const done = await processMerchant(deciding, merchantId);
-      stepped += done; // Read after the wait, because other workers add to it meanwhile.
+      const count = await processMerchant(deciding, merchantId);
+      processedCount += count; // Read after the wait, because other workers add to it meanwhile.
     }
   };
-  const ends = await Promise.allSettled(Array.from({ length: workers }, (_, n) => work(n % 2 === 1)));
-  const failed = ends.find((end) => end.status === "rejected");
+  const results = await Promise.allSettled(Array.from({ length: workers }, (_, n) => runWorker(n % 2 === 1)));
+  const failed = results.find((result) => result.status === "rejected");
   if (failed) throw failed.reason;
-  return { stepped, nextDueAt: now };
+  return { processedCount, nextDueAt: now };
 }
 
 /** Returns whether a round has lasted long enough. A single worker visits every merchant. */
@@ -63,18 +65,18 @@ async function processMerchant(deciding: CaseProcessing, merchantId: string): Pr
 
 /** After a failed batch; postpones the case that fails. */
 async function processOneByOne(deciding: CaseProcessing, merchantId: string): Promise<number> {
-  for (let stepped = 0; stepped < CASES_PER_BATCH; stepped++) {
+  for (let processedCount = 0; processedCount < CASES_PER_BATCH; processedCount++) {
     let first: { id: string; failures: number } | undefined;
     try {
-      const done = await processBatch(deciding, merchantId, 1, (taken) => {
-        first = taken;
+      const count = await processBatch(deciding, merchantId, 1, (firstCase) => {
+        first = firstCase;
       });
-      if (done === 0) return stepped;
+      if (count === 0) return processedCount;
     } catch (error) {
       if (!first) throw error;
       deciding.log.error({ ...errorFields(error), merchantId, caseId: first.id }, "decide.failed");
-      const again = new Date(deciding.ports.now().getTime() + failureBackoffMs(first.failures));
-      await postponeFailedCase(deciding.db, merchantId, first.id, again);
+      const retryAt = new Date(deciding.ports.now().getTime() + failureBackoffMs(first.failures));
+      await postponeFailedCase(deciding.db, merchantId, first.id, retryAt);
     }
   }
   return CASES_PER_BATCH;

@@ -19,19 +19,19 @@ const WINDOW_MS = WINDOW_DAYS * DAY;
 const at = (ms: number) => new Date(START.getTime() + ms);
 const CONFLICT = { kind: "paid_too_much", amount: 49, paid: 4900, currency: "EUR" } as const;
 
-const buildCase = (over: Partial<ReviewedCase> = {}): ReviewedCase => ({
+const buildCase = (overrides: Partial<ReviewedCase> = {}): ReviewedCase => ({
   ...{ id: "case_1", invoiceId: "inv_1", unpaidAt: START, endedAt: null, endReason: null },
-  ...over,
+  ...overrides,
 });
-const buildEndedCase = (endReason: EndReason, over: Partial<ReviewedCase> = {}) =>
-  buildCase({ endReason, endedAt: at(HOUR), ...over });
+const buildEndedCase = (endReason: EndReason, overrides: Partial<ReviewedCase> = {}) =>
+  buildCase({ endReason, endedAt: at(HOUR), ...overrides });
 const buildAttempt = (
   state: InvoiceAttempt["state"],
   ms: number,
-  over: Partial<InvoiceAttempt> = {},
+  overrides: Partial<InvoiceAttempt> = {},
 ): InvoiceAttempt => ({
   ...{ id: "txn_1", invoiceId: "inv_1", state, amount: 4900, currency: "EUR" },
-  ...{ createdAt: at(ms), updatedAt: at(ms), ...over },
+  ...{ createdAt: at(ms), updatedAt: at(ms), ...overrides },
 });
 interface ReviewOverrides {
   invoice?: Partial<StoredInvoice>;
@@ -41,7 +41,7 @@ interface ReviewOverrides {
 }
 const buildReview = ({ invoice = {}, balance = {}, cases = [], attempts = [] }: ReviewOverrides): InvoiceReview => ({
   invoice: buildInvoice(invoice),
-  balance: { left: 4900, paidAt: null, conflict: null, ...balance },
+  balance: { unpaidAmount: 4900, paidAt: null, conflict: null, ...balance },
   cases,
   attempts,
 });
@@ -51,10 +51,10 @@ suite("cases ended by their balance", () => {
   const ending = { amount: null, currency: null };
 
   test("are the open and ended ones of an invoice with nothing left, ordered by id", () => {
-    const paid = { left: 0, paidAt: at(HOUR) };
+    const paid = { unpaidAmount: 0, paidAt: at(HOUR) };
     assert.deepEqual(
       endsOf(
-        { balance: { left: 0 }, cases: [buildCase({ id: "c" })] },
+        { balance: { unpaidAmount: 0 }, cases: [buildCase({ id: "c" })] },
         { balance: paid, cases: [buildCase({ id: "d" }), buildEndedCase("voided", { id: "a" })] },
         { balance: paid, cases: [buildCase({ id: "b" })] },
       ),
@@ -68,8 +68,8 @@ suite("cases ended by their balance", () => {
   });
 
   test("exclude a case while something is left or facts contradict each other", () => {
-    assert.deepEqual(endsOf({ balance: { left: 1 }, cases: [buildCase()] }), []);
-    assert.deepEqual(endsOf({ balance: { left: 0, conflict: CONFLICT }, cases: [buildCase()] }), []);
+    assert.deepEqual(endsOf({ balance: { unpaidAmount: 1 }, cases: [buildCase()] }), []);
+    assert.deepEqual(endsOf({ balance: { unpaidAmount: 0, conflict: CONFLICT }, cases: [buildCase()] }), []);
   });
 });
 
@@ -88,18 +88,18 @@ test("a conflict is recorded, and the invoice's open cases wait, when facts cont
 suite("an owed invoice", () => {
   const owed = (given: ReviewOverrides, nowMs = DAY, broughtBy: string[] | null = null) =>
     findOwedInvoices([buildReview(given)], WINDOW_DAYS, at(nowMs), broughtBy && new Set(broughtBy)).map(
-      ({ left, unpaidAt }) => [left, unpaidAt.getTime() - START.getTime()],
+      ({ unpaidAmount, unpaidAt }) => [unpaidAmount, unpaidAt.getTime() - START.getTime()],
     );
 
   test("owes the balance from the time it became unpaid", () => {
-    assert.deepEqual(owed({ balance: { left: 900 } }), [[900, 0]]);
+    assert.deepEqual(owed({ balance: { unpaidAmount: 900 } }), [[900, 0]]);
     assert.deepEqual(owed({ invoice: { unpaidSince: at(-HOUR) } }), [[4900, -HOUR]]);
-    assert.deepEqual(owed({ balance: { left: 0 } }), []);
+    assert.deepEqual(owed({ balance: { unpaidAmount: 0 } }), []);
     assert.deepEqual(owed({ balance: { conflict: CONFLICT } }), []);
   });
 
   test("has one case with its full amount when it was paid before it was seen unpaid", () => {
-    const balance = { left: 0, paidAt: at(HOUR) };
+    const balance = { unpaidAmount: 0, paidAt: at(HOUR) };
     assert.deepEqual(owed({ balance }), [[4900, 0]]);
     assert.deepEqual(owed({ balance, cases: [buildEndedCase("paid")] }), []);
     assert.deepEqual(owed({ balance: { ...balance, conflict: CONFLICT } }), []);

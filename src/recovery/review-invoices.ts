@@ -22,31 +22,36 @@ export interface InvoiceReview {
  * Computes balances for the invoices that are in recovery. Locks their cases first: if two transactions bring two parts of a
  * payment, the later one sees both.
  *
- * @param fresh  invoices that this transaction stored as new, without cases
- * @param toldIds  invoices that may have cases; duplicates are ignored
+ * @param newInvoices  invoices that this transaction stored as new, without cases
+ * @param changedIds  invoices that may have cases; duplicates are ignored
  */
 export async function reviewInvoices(
   tx: Tx,
   merchantId: string,
-  fresh: readonly StoredInvoice[],
-  toldIds: readonly string[],
+  newInvoices: readonly StoredInvoice[],
+  changedIds: readonly string[],
 ): Promise<InvoiceReview[]> {
-  const knownIds = [...new Set(toldIds)];
-  if (fresh.length + knownIds.length === 0) return [];
-  const ids = [...fresh.map(({ id }) => id), ...knownIds];
-  const [cases, known, attempts] = await Promise.all([
+  const knownIds = [...new Set(changedIds)];
+  if (newInvoices.length + knownIds.length === 0) return [];
+  const ids = [...newInvoices.map(({ id }) => id), ...knownIds];
+  const [cases, knownInvoices, attempts] = await Promise.all([
     knownIds.length === 0 ? [] : lockCasesOfInvoices(tx, merchantId, knownIds),
     knownIds.length === 0 ? null : findInvoices(tx, merchantId, knownIds),
     attemptsOnInvoices(tx, merchantId, ids),
   ]);
   const attemptsBy = Map.groupBy(attempts, ({ invoiceId }) => invoiceId);
   const casesBy = Map.groupBy(cases, ({ invoiceId }) => invoiceId);
-  return [...fresh, ...(known?.values() ?? [])]
+  return [...newInvoices, ...(knownInvoices?.values() ?? [])]
     .filter(({ state }) => isInRecovery(state))
     .sort((a, b) => (a.id < b.id ? -1 : 1))
     .map((invoice) => {
-      const own = attemptsBy.get(invoice.id) ?? [];
-      return { invoice, balance: computeBalance(invoice, own), attempts: own, cases: casesBy.get(invoice.id) ?? [] };
+      const ownAttempts = attemptsBy.get(invoice.id) ?? [];
+      return {
+        invoice,
+        balance: computeBalance(invoice, ownAttempts),
+        attempts: ownAttempts,
+        cases: casesBy.get(invoice.id) ?? [],
+      };
     });
 }
 
@@ -55,7 +60,7 @@ const isOpen = ({ endedAt }: ReviewedCase) => endedAt === null;
 /** Open or ended cases whose invoices have nothing left to pay, sorted by id. */
 export const findEndedByBalance = (reviewed: readonly InvoiceReview[]): EndedCase[] =>
   reviewed
-    .filter(({ balance }) => balance.left === 0 && !balance.conflict)
+    .filter(({ balance }) => balance.unpaidAmount === 0 && !balance.conflict)
     .flatMap(({ cases, balance }) => cases.map(({ id }) => ({ id, ...endOfBalance(balance), ...NO_AMOUNT })))
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 
@@ -81,33 +86,33 @@ export const listWaitingCases = (reviewed: readonly InvoiceReview[]): string[] =
 export interface OwedInvoice {
   invoice: StoredInvoice;
   /** Unpaid, in minor units; if the invoice is paid already, the amount unpaid before. */
-  left: number;
+  unpaidAmount: number;
   unpaidAt: Date;
 }
 
 /**
  * Includes an invoice whose payment was pushed before its unpaid version: the next step ends its case as paid, and it is counted.
  *
- * @param broughtBy  ids of the attempts that led here; null: an invoice version did. After a payment, a newer version makes an
+ * @param causingAttemptIds  ids of the attempts that led here; null: an invoice version did. After a payment, a newer version makes an
  * invoice owed again, or an attempt that failed, was voided or disputed
  */
 export const findOwedInvoices = (
   reviewed: readonly InvoiceReview[],
   windowDays: number,
   now: Date,
-  broughtBy: ReadonlySet<string> | null,
+  causingAttemptIds: ReadonlySet<string> | null,
 ): OwedInvoice[] =>
   reviewed
     .filter(
       ({ balance, cases }) =>
-        !balance.conflict && (balance.left > 0 || (balance.paidAt !== null && cases.length === 0)),
+        !balance.conflict && (balance.unpaidAmount > 0 || (balance.paidAt !== null && cases.length === 0)),
     )
     .flatMap(({ invoice, balance, attempts, cases }) => {
-      const open = cases.find(isOpen);
-      const unpaidAt = open
-        ? open.unpaidAt
-        : findUnpaidSince(invoice, attempts, cases.at(-1), windowDays * DAY_MS, now, broughtBy);
-      return unpaidAt ? [{ invoice, left: balance.left || invoice.amount, unpaidAt }] : [];
+      const openCase = cases.find(isOpen);
+      const unpaidAt = openCase
+        ? openCase.unpaidAt
+        : findUnpaidSince(invoice, attempts, cases.at(-1), windowDays * DAY_MS, now, causingAttemptIds);
+      return unpaidAt ? [{ invoice, unpaidAmount: balance.unpaidAmount || invoice.amount, unpaidAt }] : [];
     });
 
 /** The invoice left recovery by these, even if no version reports it. */
@@ -117,24 +122,25 @@ const ENDED_BY_BALANCE: readonly (EndReason | null)[] = ["paid", "settled"];
 function findUnpaidSince(
   { unpaidSince, updatedAt }: StoredInvoice,
   attempts: readonly InvoiceAttempt[],
-  last: ReviewedCase | undefined,
+  lastCase: ReviewedCase | undefined,
   windowMs: number,
   now: Date,
-  broughtBy: ReadonlySet<string> | null,
+  causingAttemptIds: ReadonlySet<string> | null,
 ): Date | null {
   const isInWindow = (at: Date) => at.getTime() + windowMs > now.getTime();
   const since = unpaidSince ?? updatedAt;
-  if (last && ENDED_BY_BALANCE.includes(last.endReason) && last.unpaidAt >= since) {
+  if (lastCase && ENDED_BY_BALANCE.includes(lastCase.endReason) && lastCase.unpaidAt >= since) {
     // The invoice was paid and is owed again. The attempt that shows this begins its own window.
-    const broken = attempts.filter(
-      ({ id, state }) => broughtBy?.has(id) && (state === "FAILED" || state === "VOIDED" || state === "DISPUTED"),
+    const failedAttempts = attempts.filter(
+      ({ id, state }) =>
+        causingAttemptIds?.has(id) && (state === "FAILED" || state === "VOIDED" || state === "DISPUTED"),
     );
-    const at = broughtBy ? latestOf(broken.map((t) => t.updatedAt)) : updatedAt;
+    const at = causingAttemptIds ? latestOf(failedAttempts.map((t) => t.updatedAt)) : updatedAt;
     return at && isInWindow(at) ? at : null;
   }
   if (isInWindow(since)) return since;
-  const attempted = latestOf(attempts.map((t) => t.createdAt));
-  return attempted && isInWindow(attempted) ? attempted : null;
+  const lastAttemptAt = latestOf(attempts.map((t) => t.createdAt));
+  return lastAttemptAt && isInWindow(lastAttemptAt) ? lastAttemptAt : null;
 }
 
 const latestOf = (dates: readonly Date[]): Date | null =>

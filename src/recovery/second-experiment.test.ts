@@ -51,8 +51,8 @@ for (const lookDays of [[45], [35, 45]])
     await stage.invoice({ amount: 300 });
     for (const days of lookDays) {
       stage.at(+START + days * DAY);
-      const look = await stage.count(first.id);
-      assert.deepEqual(look!.invoices, { counted: 1, waiting: 0 });
+      const analysis = await stage.count(first.id);
+      assert.deepEqual(analysis!.invoices, { counted: 1, waiting: 0 });
     }
     const eurosOf = async ({ id }: Experiment) => (await stage.tallies(id)).filter(({ measure }) => measure === "EUR");
     const sums = async (experiment: Experiment) =>

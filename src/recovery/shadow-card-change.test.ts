@@ -16,15 +16,15 @@ test("a card change that would accompany a retry of the current card is logged o
   await stage.transaction({ networkDeclineCode: "54" });
   await stage.decide();
   assert.equal((await decisions())[0]!.kind, "retry");
-  const ask = "Dunlin would ask for another card or payment method, and request a retry on ";
-  assert.match(await findAnswer(stage, merchantId, "History"), new RegExp(`Shadow mode: ${ask}`));
+  const sentence = "Dunlin would ask for another card or payment method, and request a retry on ";
+  assert.match(await findAnswer(stage, merchantId, "History"), new RegExp(`Shadow mode: ${sentence}`));
   const planned = await findAnswer(stage, merchantId, "Next step");
   assert.match(planned, /\nIt would ask for another card or payment method, and request a retry on /);
   stage.wait(2 * DAY);
   await stage.transaction({ networkDeclineCode: "54" });
   await stage.decide();
   assert.equal((await decisions()).length, 2);
-  assert.equal((await findAnswer(stage, merchantId, "History")).split(ask).length, 2);
+  assert.equal((await findAnswer(stage, merchantId, "History")).split(sentence).length, 2);
   await stage.invoice({ id: "inv_2", customerId: "cus_2" });
   await stage.transaction({ invoiceId: "inv_2", customerId: "cus_2", cardFingerprint: "fp_2" });
   await stage.decide();

@@ -109,10 +109,10 @@ const SELECT_OUT_OF_ORDER = prepared(
 );
 
 /** An invoice that is unpaid since `START`. */
-export const buildInvoice = (over: Partial<Invoice> = {}): Invoice => ({
+export const buildInvoice = (overrides: Partial<Invoice> = {}): Invoice => ({
   ...{ id: "inv_1", state: "UNPAID", customerId: "cus_1", amount: 4900, currency: "EUR" },
   ...{ createdAt: START, updatedAt: START },
-  ...over,
+  ...overrides,
 });
 
 /** A merchant with an endpoint, a separate database, and a clock that tests move. */
@@ -158,12 +158,12 @@ export async function openStage() {
       return merchant;
     },
     /** Stores a model's merchant-specific parameters as if they had been learned. */
-    taught: (model: LearnedModel, lessons = 80) =>
+    storeLearned: (model: LearnedModel, lessons = 80) =>
       db.run(INSERT_LEARNED, [merchant.id, toBytes(copyMerchantParameters(model)), lessons]),
     learner: (owner: string, on = db, logTo = log) =>
       createLearner({ db: on, ports, log: logTo, prior: readPretrainedModel(), owner }),
-    at(moment: Date | number) {
-      now = new Date(moment);
+    at(time: Date | number) {
+      now = new Date(time);
     },
     wait(ms: number) {
       now = new Date(now.getTime() + ms);
@@ -171,13 +171,13 @@ export async function openStage() {
     /** Steps cases until none is due. */
     async decide(on = db) {
       const deciding = { db: on, ports, log, onEvents() {}, onWithdrawn() {}, models };
-      while ((await processDueCases(deciding)).stepped > 0) stage.wait(1);
+      while ((await processDueCases(deciding)).processedCount > 0) stage.wait(1);
     },
     /** Pushes a version of the invoice dated now; returns its id if the version was known. */
-    invoice: (over: Partial<Invoice> = {}, on = db) =>
-      ingestInvoices(on, merchant, [[buildInvoice({ updatedAt: now, ...over })]], ports, () => {}),
+    invoice: (overrides: Partial<Invoice> = {}, on = db) =>
+      ingestInvoices(on, merchant, [[buildInvoice({ updatedAt: now, ...overrides })]], ports, () => {}),
     /** Pushes an attempt made now, by default declined for lack of money. */
-    transaction: (over: Partial<Transaction> = {}) =>
+    transaction: (overrides: Partial<Transaction> = {}) =>
       ingestTransactions(
         db,
         merchant,
@@ -197,14 +197,14 @@ export async function openStage() {
               cardCountry: "DE",
               cardFingerprint: "fp_1",
               networkDeclineCode: "51",
-              ...over,
+              ...overrides,
             },
           ],
         ],
         ports,
         () => {},
       ),
-    subscription: (state: SubscriptionState, over: Partial<Subscription> = {}) =>
+    subscription: (state: SubscriptionState, overrides: Partial<Subscription> = {}) =>
       ingestSubscriptions(
         db,
         merchant,
@@ -218,7 +218,7 @@ export async function openStage() {
               currency: "EUR",
               createdAt: START,
               updatedAt: now,
-              ...over,
+              ...overrides,
             },
           ],
         ],
@@ -252,8 +252,8 @@ export async function openStage() {
     },
     /** Stops the recovery of the invoice as a person would. */
     stopRecovery(onWithdrawn: OnWithdrawn = () => {}, on = db, invoiceId = "inv_1") {
-      const wish = { invoiceId, actor: COMMAND_LINE_ACTOR, reason: "they complained" };
-      return stopRecovery({ db: on, ports, log, onEvents() {}, onWithdrawn }, merchant.id, wish);
+      const request = { invoiceId, actor: COMMAND_LINE_ACTOR, reason: "they complained" };
+      return stopRecovery({ db: on, ports, log, onEvents() {}, onWithdrawn }, merchant.id, request);
     },
     /** Starts an experiment on the merchant's customers. */
     async start(plan: Partial<ExperimentPlan> = {}) {

@@ -3,13 +3,20 @@ import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { LoadedCase } from "./loaded-case.ts";
 
 export function buildCaseEvent(
-  { case: kase, invoice }: LoadedCase,
+  { case: recoveryCase, invoice }: LoadedCase,
   type: "pause_collection" | "complete_dunning",
   now: Date,
   id: string,
 ): Event {
   const invoiceId = invoice.id;
-  return { id, caseId: kase.id, invoiceId, type, body: buildEnvelope(id, type, now, { invoiceId }), createdAt: now };
+  return {
+    id,
+    caseId: recoveryCase.id,
+    invoiceId,
+    type,
+    body: buildEnvelope(id, type, now, { invoiceId }),
+    createdAt: now,
+  };
 }
 
 /** The event has the action's id. */

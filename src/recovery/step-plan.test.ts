@@ -56,7 +56,7 @@ suite("a plan", () => {
   });
 
   test("of the learned engine stays while the facts do, whatever the model learns", () => {
-    const model = { learned: fromPretrained(readPretrainedModel()), version: 1, isTrained: false };
+    const model = { learnedModel: fromPretrained(readPretrainedModel()), version: 1, isTrained: false };
     const learned = { merchant: { engine: "learned" } } as const;
     const { inserted, decision } = stepAt(0, learned, model);
     // As if less had been reported then.
@@ -168,7 +168,9 @@ suite("a card change", () => {
     const again = (...actions: Parameters<typeof buildAction>[0][]) =>
       stepAt(2 * HOUR, {
         transactions: lost,
-        actions: actions.map((over, index) => buildAction({ idealRetryTime: START, ...over, id: `action_${index}` })),
+        actions: actions.map((overrides, index) =>
+          buildAction({ idealRetryTime: START, ...overrides, id: `action_${index}` }),
+        ),
       }).inserted[0]!;
     const change = { type: "CARD_CHANGE", ...failed } as const;
     assert.deepEqual(again(change).idealRetryTime, at(DAY));
@@ -180,14 +182,14 @@ suite("a card change", () => {
 suite("nothing is requested", () => {
   test("while the merchant's own system handles the invoice", () => {
     const given = {
-      told: { pauseCollection: false },
+      sentOnceEvents: { pauseCollection: false },
       transactions: [buildAttempt({ state: "PAID", amount: 490_000 })],
     };
     for (const transactions of [[], given.transactions]) {
       const { events, inserted, decision, state } = stepAt(0, { ...given, transactions, case: { arm: "merchant" } });
       assert.deepEqual([events, inserted, decision, state.dueAt], [[], [], null, at(WINDOW_MS)]);
     }
-    const shadow = stepAt(0, { told: given.told, case: { arm: "shadow" } });
+    const shadow = stepAt(0, { sentOnceEvents: given.sentOnceEvents, case: { arm: "shadow" } });
     assert.deepEqual([shadow.events, shadow.inserted, shadow.state.dueAt], [[], [], at(WINDOW_MS)]);
     assert.deepEqual([shadow.decision!.kind, shadow.decision!.idealTime], ["retry", at(idealMs())]);
   });
@@ -231,9 +233,9 @@ suite("nothing is requested", () => {
 
 test("collection is paused once when there is an endpoint", () => {
   const types = (given: ViewOverrides) => stepAt(0, given).events.map(({ type }) => type);
-  assert.deepEqual(types({ told: { pauseCollection: false } }), ["pause_collection"]);
+  assert.deepEqual(types({ sentOnceEvents: { pauseCollection: false } }), ["pause_collection"]);
   assert.deepEqual(types({}), []);
-  assert.deepEqual(types({ told: { pauseCollection: false }, merchant: { webhookUrl: null } }), []);
+  assert.deepEqual(types({ sentOnceEvents: { pauseCollection: false }, merchant: { webhookUrl: null } }), []);
 });
 
 test("a person can end a case with an amount due", () => {

@@ -12,44 +12,52 @@ import { step } from "./step.ts";
 export const at = (ms: number) => new Date(START.getTime() + ms);
 export const WINDOW_MS = 28 * DAY;
 
-export interface ViewOverrides extends Partial<Omit<LoadedCase, "case" | "merchant" | "invoice" | "told">> {
+export interface ViewOverrides extends Partial<Omit<LoadedCase, "case" | "merchant" | "invoice" | "sentOnceEvents">> {
   case?: Partial<Case>;
   merchant?: Partial<Merchant>;
   invoice?: Partial<Invoice>;
-  told?: Partial<LoadedCase["told"]>;
+  sentOnceEvents?: Partial<LoadedCase["sentOnceEvents"]>;
 }
 
 /** A case with paused collection. */
-export const buildView = ({ case: kase, merchant, invoice, told, ...over }: ViewOverrides = {}) =>
+export const buildView = ({ case: recoveryCase, merchant, invoice, sentOnceEvents, ...over }: ViewOverrides = {}) =>
   ({
     case: {
       ...{ id: "case_1", invoiceId: "inv_1", customerId: "cus_1", subscriptionId: null, amount: 4900, currency: "EUR" },
       ...{ unpaidAt: START, windowEndsAt: at(WINDOW_MS), budget: 8, arm: "dunlin", openedAt: START },
-      ...{ endedAt: null, endReason: null, paidAt: null, ...kase },
+      ...{ endedAt: null, endReason: null, paidAt: null, ...recoveryCase },
     },
     merchant: {
       ...{ webhookUrl: "https://shop.example/", webhookFlat: false, leadMs: 0, smallestAmount: 0, engine: "static" },
       ...merchant,
     },
     invoice: buildInvoice(invoice),
-    ...{ subscription: null, bills: [], actions: [], transactions: [], barring: [], disputed: [], asks: [] },
+    ...{
+      subscription: null,
+      customerInvoices: [],
+      actions: [],
+      transactions: [],
+      blockingAttempts: [],
+      disputed: [],
+      pendingRequests: [],
+    },
     ...{ storedConflict: null, issuerDownAt: null, lastDecision: null, ...over },
-    told: { pauseCollection: true, completeDunning: false, ...told },
+    sentOnceEvents: { pauseCollection: true, completeDunning: false, ...sentOnceEvents },
   }) as unknown as LoadedCase;
 
 export function stepAt(nowMs: number, given: ViewOverrides = {}, model: AvailableModel["model"] = null) {
   let ids = 0;
-  return step(buildView(given), at(nowMs), () => `new_${++ids}`, { model, trouble: null });
+  return step(buildView(given), at(nowMs), () => `new_${++ids}`, { model, failureReason: null });
 }
 
 /** A retry that was delivered a day after START and is awaited. */
-export const buildAction = (over: Partial<DeliveredAction> = {}): DeliveredAction => ({
+export const buildAction = (overrides: Partial<DeliveredAction> = {}): DeliveredAction => ({
   ...{ id: "action_1", caseId: "case_1", invoiceId: "inv_1", subscriptionId: null, customerId: "cus_1" },
   ...{ transactionId: null, paymentMethodType: null, cardCountry: null, currency: "EUR", amountDue: 4900 },
   ...{ type: "RETRY", status: "SENT", integrationType: "CUSTOM", actionSuggestion: "RETRY", reasons: ["It is time."] },
   ...{ idealRetryTime: at(DAY), decidedAt: at(DAY), executedAt: null, attemptedAt: null },
   ...{ createdAt: START, updatedAt: START, firstAttemptAt: at(DAY), delivery: "delivered" },
-  ...over,
+  ...overrides,
 });
 const NOT_SENT = { firstAttemptAt: null, status: "SCHEDULED" } as const;
 /** A retry planned for three days after START. */
@@ -57,9 +65,9 @@ export const PLAN = buildAction({ ...NOT_SENT, decidedAt: null, delivery: "none"
 /** Its webhook waits for delivery. */
 export const UNDELIVERED = buildAction({ ...NOT_SENT, delivery: "waiting" });
 
-export const buildAttempt = (over: Partial<TransactionFacts> = {}): TransactionFacts => ({
+export const buildAttempt = (overrides: Partial<TransactionFacts> = {}): TransactionFacts => ({
   ...{ id: "txn_1", state: "FAILED", invoiceId: "inv_1", customerId: "cus_1", amount: 4900, currency: "EUR" },
   ...{ createdAt: at(DAY), updatedAt: at(DAY), paymentMethodType: "card", cardBrand: "visa", cardCountry: "DE" },
   ...{ cardFingerprint: "fp_1", networkDeclineCode: "51" },
-  ...over,
+  ...overrides,
 });

@@ -41,7 +41,7 @@ suite("the end of a case", () => {
   test("is sent to the merchant once when Dunlin decides it, and not when the case ends by itself", () => {
     const types = (given: ViewOverrides, nowMs = DAY) => stepAt(nowMs, given).events.map(({ type }) => type);
     assert.deepEqual(types(CANCELED), ["complete_dunning"]);
-    assert.deepEqual(types({ ...CANCELED, told: { completeDunning: true } }), []);
+    assert.deepEqual(types({ ...CANCELED, sentOnceEvents: { completeDunning: true } }), []);
     assert.deepEqual(types({ ...CANCELED, merchant: { webhookUrl: null } }), []);
     for (const arm of ["merchant", "shadow"] as const) assert.deepEqual(types({ ...CANCELED, case: { arm } }), []);
     assert.deepEqual(types({ case: { endedAt: START, endReason: "subscription_canceled" } }), []);
@@ -152,18 +152,18 @@ suite("an action", () => {
 });
 
 suite("contradictory facts", () => {
-  const tooMuch = [buildAttempt({ state: "PAID", amount: 490_000 })];
+  const overpayment = [buildAttempt({ state: "PAID", amount: 490_000 })];
   const stored = { invoiceId: "inv_1", kind: "paid_too_much", foundAt: START } as const;
   const facts = { amount: 4900, paid: 490_000, currency: "EUR" };
   const conflictOf = (given: ViewOverrides) => stepAt(2 * DAY, given).conflict;
 
   test("are reported when they change", () => {
     const conflict = { kind: "paid_too_much", ...facts };
-    assert.deepEqual(conflictOf({ transactions: tooMuch }), conflict);
-    assert.equal(conflictOf({ transactions: tooMuch, storedConflict: { ...stored, facts } }), undefined);
-    assert.deepEqual(conflictOf({ transactions: tooMuch, storedConflict: { ...stored, facts: {} } }), conflict);
+    assert.deepEqual(conflictOf({ transactions: overpayment }), conflict);
+    assert.equal(conflictOf({ transactions: overpayment, storedConflict: { ...stored, facts } }), undefined);
+    assert.deepEqual(conflictOf({ transactions: overpayment, storedConflict: { ...stored, facts: {} } }), conflict);
     const other = { ...stored, kind: "two_currencies", facts } as const;
-    assert.deepEqual(conflictOf({ transactions: tooMuch, storedConflict: other }), conflict);
+    assert.deepEqual(conflictOf({ transactions: overpayment, storedConflict: other }), conflict);
     assert.equal(conflictOf({ storedConflict: { ...stored, facts } }), null);
     assert.equal(conflictOf({}), undefined);
   });
@@ -173,7 +173,7 @@ suite("contradictory facts", () => {
     const plan = { ...PLAN, id: "action_3" };
     const { updated, inserted, withdrawn, decision } = stepAt(2 * DAY, {
       actions: [UNDELIVERED, change, plan],
-      transactions: tooMuch,
+      transactions: overpayment,
     });
     assert.deepEqual(
       updated.map(({ id, status }) => [id, status]),
@@ -183,8 +183,8 @@ suite("contradictory facts", () => {
       ],
     );
     assert.deepEqual([inserted, withdrawn, decision], [[], ["action_1"], null]);
-    const { state } = stepAt(2 * DAY, { actions: [change], transactions: tooMuch });
+    const { state } = stepAt(2 * DAY, { actions: [change], transactions: overpayment });
     assert.deepEqual([state.endedAt, state.dueAt], [null, at(DAY + 7 * DAY)]);
-    assert.deepEqual(stepAt(2 * DAY, { transactions: tooMuch }).state.dueAt, at(WINDOW_MS));
+    assert.deepEqual(stepAt(2 * DAY, { transactions: overpayment }).state.dueAt, at(WINDOW_MS));
   });
 });

@@ -62,25 +62,25 @@ export function step(
   view: LoadedCase,
   now: Date,
   newId: () => string,
-  knowledge: AvailableModel,
+  availableModel: AvailableModel,
   listedAt: Date = now,
 ): Step {
   const balance = computeBalance(view.invoice, view.transactions);
-  const over = endOfCase(view, balance, now);
-  const facts = buildPaymentFacts(view, balance, over);
+  const ended = endOfCase(view, balance, now);
+  const facts = buildPaymentFacts(view, balance, ended);
   const settled = view.actions.map((_, index) => settleAction(view, index, facts, now, listedAt));
   const draft: Draft = {
-    ...{ view, balance, now, listedAt, newId, knowledge, settled },
+    ...{ view, balance, now, listedAt, newId, availableModel, settled },
     ...{ events: [], inserted: [], decision: null, error: null },
   };
-  const { end, dueAt } = over.endedAt ? { end: over, dueAt: null } : proceed(draft, facts);
+  const { end, dueAt } = ended.endedAt ? { end: ended, dueAt: null } : proceed(draft, facts);
   if (end.endReason) {
     cancelPlans(draft);
     cancelUndelivered(draft);
   }
   const endsNow = end.endedAt !== null && view.case.endedAt === null;
-  const isTellable = isHandledByDunlin(view) && view.merchant.webhookUrl !== null;
-  if (endsNow && isTellable && sendsCompleteDunning(end.endReason!) && !view.told.completeDunning)
+  const canSendEvents = isHandledByDunlin(view) && view.merchant.webhookUrl !== null;
+  if (endsNow && canSendEvents && sendsCompleteDunning(end.endReason!) && !view.sentOnceEvents.completeDunning)
     draft.events.push(buildCaseEvent(view, "complete_dunning", now, newId()));
   const updated = draft.settled.filter((action, index) => action !== view.actions[index]);
   return {
@@ -104,16 +104,18 @@ export function step(
 }
 
 /** A step may end a case by a payment that is withdrawn while the step reads. */
-const isOwedAgain = ({ case: { endReason }, invoice }: LoadedCase, { left, conflict }: Balance) =>
-  (endReason === "paid" || endReason === "settled") && isInRecovery(invoice.state) && left > 0 && !conflict;
+const isOwedAgain = ({ case: { endReason }, invoice }: LoadedCase, { unpaidAmount, conflict }: Balance) =>
+  (endReason === "paid" || endReason === "settled") && isInRecovery(invoice.state) && unpaidAmount > 0 && !conflict;
 
-function newConflict({ storedConflict: known }: LoadedCase, { conflict }: Balance): Conflict | null | undefined {
-  if (!conflict || !known) return conflict || known ? conflict : undefined;
-  return conflict.kind === known.kind && isDeepStrictEqual(toStoredFacts(conflict), known.facts) ? undefined : conflict;
+function newConflict({ storedConflict }: LoadedCase, { conflict }: Balance): Conflict | null | undefined {
+  if (!conflict || !storedConflict) return conflict || storedConflict ? conflict : undefined;
+  return conflict.kind === storedConflict.kind && isDeepStrictEqual(toStoredFacts(conflict), storedConflict.facts)
+    ? undefined
+    : conflict;
 }
 
 /** If not, the merchant's own system handles the invoice, and Dunlin only observes. */
-const isHandledByDunlin = ({ case: kase }: LoadedCase) => kase.arm === "dunlin";
+const isHandledByDunlin = ({ case: recoveryCase }: LoadedCase) => recoveryCase.arm === "dunlin";
 
 interface Draft {
   view: LoadedCase;
@@ -121,7 +123,7 @@ interface Draft {
   now: Date;
   listedAt: Date;
   newId: () => string;
-  knowledge: AvailableModel;
+  availableModel: AvailableModel;
   events: Event[];
   decision: DecisionRecord | null;
   error: unknown;
@@ -144,7 +146,7 @@ function settleAction(
   const transactionId = transaction?.id ?? action.transactionId;
   if (status === action.status && transactionId === action.transactionId) return action;
   if (action.decidedAt === null && status !== "SUCCEEDED" && status !== "FAILED") return action;
-  const executed = status === "SUCCEEDED" || status === "FAILED";
+  const isExecuted = status === "SUCCEEDED" || status === "FAILED";
   return {
     ...action,
     ...cardFields(view),
@@ -152,8 +154,8 @@ function settleAction(
     transactionId,
     // A merchant who polls the list may execute a plan. That counts as its decision.
     decidedAt: action.decidedAt ?? now,
-    attemptedAt: executed ? (attemptedAt ?? action.attemptedAt) : null,
-    executedAt: executed ? (action.executedAt ?? listedAt) : null,
+    attemptedAt: isExecuted ? (attemptedAt ?? action.attemptedAt) : null,
+    executedAt: isExecuted ? (action.executedAt ?? listedAt) : null,
     updatedAt: listedAt,
   };
 }
@@ -161,12 +163,14 @@ function settleAction(
 /** Waits for a retry's outcome, or plans, and decides when it is time. */
 function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | null } {
   const { view, now, settled } = draft;
-  const { conflict, left } = draft.balance;
+  const { conflict, unpaidAmount } = draft.balance;
   const { windowEndsAt } = view.case;
-  const awaited = settled.filter(isAwaited).map((action) => ({ ...action, dueAt: outcomeDueAt(action, facts, now) }));
+  const awaitedActions = settled
+    .filter(isAwaited)
+    .map((action) => ({ ...action, dueAt: outcomeDueAt(action, facts, now) }));
   const wakeAt = (at: Date) => ({
     end: NOT_ENDED,
-    dueAt: [at, windowEndsAt, ...awaited.map(({ dueAt }) => dueAt)].reduce(earlier),
+    dueAt: [at, windowEndsAt, ...awaitedActions.map(({ dueAt }) => dueAt)].reduce(earlier),
   });
   if (conflict && isHandledByDunlin(view)) {
     cancelPlans(draft);
@@ -175,49 +179,55 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
   }
   if (!isHandledByDunlin(view))
     return wakeAt((view.case.arm === "shadow" && recordShadowDecision(draft)) || windowEndsAt);
-  if (view.merchant.webhookUrl !== null && !view.told.pauseCollection)
+  if (view.merchant.webhookUrl !== null && !view.sentOnceEvents.pauseCollection)
     draft.events.push(buildCaseEvent(view, "pause_collection", now, draft.newId()));
   // A disputed card or account is never charged, even if a retry was decided before.
   if (wouldChargeDisputedCard(view)) cancelUndelivered(draft, isRetry);
-  if (left < view.merchant.smallestAmount) {
+  if (unpaidAmount < view.merchant.smallestAmount) {
     cancelPlans(draft);
     return wakeAt(windowEndsAt);
   }
   // Only the customer can answer a request for a new card, so the case goes on meanwhile.
-  if (awaited.some(({ type }) => type === "RETRY")) return wakeAt(windowEndsAt);
+  if (awaitedActions.some(({ type }) => type === "RETRY")) return wakeAt(windowEndsAt);
 
-  const { decision, record, error } = decideCase(view, settled, settled.find(isPlan) ?? null, draft.knowledge, now);
+  const { decision, record, error } = decideCase(
+    view,
+    settled,
+    settled.find(isPlan) ?? null,
+    draft.availableModel,
+    now,
+  );
   draft.error = error;
-  const note = (action: RecoveryAction | null) => {
+  const recordDecision = (action: RecoveryAction | null) => {
     draft.decision = record && { ...record, actionId: action?.id ?? null, idealTime: action?.idealRetryTime ?? null };
   };
-  note(null);
+  recordDecision(null);
   if (decision.kind === "stop") return { end: { endedAt: now, endReason: decision.end, paidAt: null }, dueAt: null };
   if (decision.kind === "wait") {
     cancelPlans(draft);
     return wakeAt(decision.until ?? windowEndsAt);
   }
-  const planned = writePlan(draft, decision);
-  note(planned);
-  const decideAt = new Date(planned.idealRetryTime.getTime() - view.merchant.leadMs);
+  const plannedAction = writePlan(draft, decision);
+  recordDecision(plannedAction);
+  const decideAt = new Date(plannedAction.idealRetryTime.getTime() - view.merchant.leadMs);
   if (decideAt > now) return wakeAt(decideAt);
   // Without an endpoint nothing can be sent. Setting one queues the case.
   if (view.merchant.webhookUrl === null)
-    return wakeAt(later(planned.idealRetryTime, new Date(now.getTime() + HOUR_MS)));
-  const decided = {
-    ...planned,
-    idealRetryTime: later(planned.idealRetryTime, now),
+    return wakeAt(later(plannedAction.idealRetryTime, new Date(now.getTime() + HOUR_MS)));
+  const decidedAction = {
+    ...plannedAction,
+    idealRetryTime: later(plannedAction.idealRetryTime, now),
     decidedAt: now,
     updatedAt: draft.listedAt,
   };
-  putAction(draft, decided);
-  draft.events.push(buildActionEvent(view, decided, now));
-  return wakeAt(outcomeDueAt({ ...decided, firstAttemptAt: null }, facts, now));
+  putAction(draft, decidedAction);
+  draft.events.push(buildActionEvent(view, decidedAction, now));
+  return wakeAt(outcomeDueAt({ ...decidedAction, firstAttemptAt: null }, facts, now));
 }
 
 /** Returns the latest time to decide again; null: at the window's end. */
 function recordShadowDecision(draft: Draft): Date | null {
-  const { record, until, error } = decideInShadow(draft.view, draft.knowledge, draft.now);
+  const { record, until, error } = decideInShadow(draft.view, draft.availableModel, draft.now);
   draft.decision = record;
   draft.error = error;
   return until;
@@ -228,26 +238,26 @@ const isPlan = ({ decidedAt, status }: RecoveryAction) => decidedAt === null && 
 /** An equal plan stays untouched. */
 function writePlan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wait" }>): RecoveryAction {
   const { view, listedAt } = draft;
-  const { left } = draft.balance;
+  const { unpaidAmount } = draft.balance;
   const type = decision.kind === "retry" ? "RETRY" : "CARD_CHANGE";
-  const wanted = {
+  const planFields = {
     ...cardFields(view),
     type,
     actionSuggestion: decision.kind === "retry" ? decision.suggestion : "CARD_CHANGE",
     idealRetryTime: decision.kind === "retry" ? decision.at : delayRepeatedCardChange(draft, decision.at),
     subscriptionId: view.invoice.subscriptionId ?? null,
     currency: view.invoice.currency,
-    amountDue: left,
-    reasons: addPartialAmountReason(decision.reasons, view.invoice, left),
+    amountDue: unpaidAmount,
+    reasons: addPartialAmountReason(decision.reasons, view.invoice, unpaidAmount),
   } as const;
-  const existing = draft.settled.find(isPlan);
-  if (existing) {
-    if (isDeepStrictEqual({ ...existing, ...wanted }, existing)) return existing;
-    const replanned = { ...existing, ...wanted, updatedAt: listedAt };
+  const existingPlan = draft.settled.find(isPlan);
+  if (existingPlan) {
+    if (isDeepStrictEqual({ ...existingPlan, ...planFields }, existingPlan)) return existingPlan;
+    const replanned = { ...existingPlan, ...planFields, updatedAt: listedAt };
     putAction(draft, replanned);
     return replanned;
   }
-  const listed: RecoveryAction = {
+  const newAction: RecoveryAction = {
     id: draft.newId(),
     caseId: view.case.id,
     invoiceId: view.invoice.id,
@@ -260,17 +270,17 @@ function writePlan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "w
     attemptedAt: null,
     createdAt: listedAt,
     updatedAt: listedAt,
-    ...wanted,
+    ...planFields,
   };
-  draft.inserted.push(listed);
-  return listed;
+  draft.inserted.push(newAction);
+  return newAction;
 }
 
 /** If only a part is unpaid. A kept plan's reasons contain it already. */
-function addPartialAmountReason(reasons: string[], { amount, currency }: Invoice, left: number): string[] {
-  if (left === amount) return reasons;
-  const part = `${formatMoneyText(left, currency)} of ${formatMoneyText(amount, currency)} is left to pay.`;
-  return reasons.includes(part) ? reasons : [...reasons, part];
+function addPartialAmountReason(reasons: string[], { amount, currency }: Invoice, unpaidAmount: number): string[] {
+  if (unpaidAmount === amount) return reasons;
+  const amountReason = `${formatMoneyText(unpaidAmount, currency)} of ${formatMoneyText(amount, currency)} is left to pay.`;
+  return reasons.includes(amountReason) ? reasons : [...reasons, amountReason];
 }
 
 function putAction(draft: Draft, action: RecoveryAction) {
@@ -291,15 +301,15 @@ function cancelPlans(draft: Draft) {
 }
 
 const isRetry = ({ type }: RecoveryAction) => type === "RETRY";
-function cancelUndelivered(draft: Draft, which: (action: RecoveryAction) => boolean = () => true) {
+function cancelUndelivered(draft: Draft, shouldCancel: (action: RecoveryAction) => boolean = () => true) {
   for (const action of draft.settled)
-    if (isAwaited(action) && action.delivery === "waiting" && which(action))
+    if (isAwaited(action) && action.delivery === "waiting" && shouldCancel(action))
       putAction(draft, { ...action, status: "CANCELED", updatedAt: draft.listedAt });
 }
 
 function nextOutcomeAt({ settled, now }: Draft, facts: PaymentFacts): Date | null {
-  const moments = settled.filter(isAwaited).map((action) => outcomeDueAt(action, facts, now));
-  return moments.length > 0 ? moments.reduce(earlier) : null;
+  const times = settled.filter(isAwaited).map((action) => outcomeDueAt(action, facts, now));
+  return times.length > 0 ? times.reduce(earlier) : null;
 }
 
 /** For the list, from the invoice's latest attempt. */

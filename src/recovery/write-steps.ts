@@ -17,8 +17,8 @@ import type { Step } from "./step.ts";
  * @returns ids of withdrawn events
  */
 export async function writeSteps(tx: Tx, merchantId: string, steps: readonly Step[], now: Date): Promise<string[]> {
-  const ended = steps.filter(({ endsNow }) => endsNow).map(({ state }) => state.id);
-  const single = steps.flatMap(({ withdrawn }) => withdrawn);
+  const endedIds = steps.filter(({ endsNow }) => endsNow).map(({ state }) => state.id);
+  const withdrawnIds = steps.flatMap(({ withdrawn }) => withdrawn);
   const inserted = steps.flatMap((s) => s.inserted);
   const updated = steps.flatMap((s) => s.updated);
   const events = steps.flatMap((s) => s.events);
@@ -26,17 +26,17 @@ export async function writeSteps(tx: Tx, merchantId: string, steps: readonly Ste
   const states = steps.map(({ state }) => state);
   const conflicts = listFoundConflicts(steps, now);
   const resolved = steps.filter(({ conflict }) => conflict === null).map(({ state }) => state.invoiceId);
-  const over = states.filter(({ endedAt }) => endedAt !== null);
+  const endedStates = states.filter(({ endedAt }) => endedAt !== null);
   // The order matters, but none waits for the answer to the one before it.
   const [withdrawn] = await Promise.all([
-    ended.length + single.length > 0 ? withdrawEvents(tx, merchantId, ended, single, now) : [],
+    endedIds.length + withdrawnIds.length > 0 ? withdrawEvents(tx, merchantId, endedIds, withdrawnIds, now) : [],
     inserted.length > 0 && insertRecoveryActions(tx, merchantId, inserted),
     updated.length > 0 && updateRecoveryActions(tx, merchantId, updated),
     events.length > 0 && insertEvents(tx, merchantId, events),
     decisions.length > 0 && insertDecisions(tx, merchantId, decisions),
     conflicts.length > 0 && saveConflicts(tx, merchantId, conflicts),
     resolved.length > 0 && clearConflicts(tx, merchantId, resolved),
-    over.length > 0 && saveCaseStates(tx, merchantId, over),
+    endedStates.length > 0 && saveCaseStates(tx, merchantId, endedStates),
     rescheduleCases(tx, merchantId, states, now),
   ]);
   return withdrawn;

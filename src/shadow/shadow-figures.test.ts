@@ -89,16 +89,19 @@ test("a retry whose time has passed is not announced as to come", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  const asked = (question: string) => findAnswer(stage, merchantId, question);
+  const findText = (question: string) => findAnswer(stage, merchantId, question);
   const [{ idealTime }] = (await decisions()) as unknown as [DecisionRecord];
   stage.at(+idealTime! + MINUTE);
   await stage.decide();
   assert.match(
-    await asked("Next step"),
+    await findText("Next step"),
     /\nIt would have requested a retry on .*, with a chance of \d+%\. The next decision follows .*\nThe reasons of Mon 2 March, .*:\n/,
   );
-  assert.match(await asked("Why not today?"), /^A retry would have been requested for .*\. The next decision follows/);
-  assert.match(await asked("Why this hour?"), /^The retry would have been for /);
+  assert.match(
+    await findText("Why not today?"),
+    /^A retry would have been requested for .*\. The next decision follows/,
+  );
+  assert.match(await findText("Why this hour?"), /^The retry would have been for /);
 });
 
 test("the history shows an unchanged decision once", async () => {
@@ -111,8 +114,8 @@ test("the history shows an unchanged decision once", async () => {
     (await decisions()).map(({ kind }) => kind),
     ["card_change", "card_change"],
   );
-  const happened = await findAnswer(stage, merchantId, "History");
-  assert.equal(happened.match(/Shadow mode: Dunlin would ask for another card/g)!.length, 1);
+  const history = await findAnswer(stage, merchantId, "History");
+  assert.equal(history.match(/Shadow mode: Dunlin would ask for another card/g)!.length, 1);
 });
 
 test("the comparison sets each attempt beside the decision before it, and amounts by currency", async () => {
@@ -136,15 +139,15 @@ test("the comparison sets each attempt beside the decision before it, and amount
 });
 
 test("the plan of the first decision that knew the failure counts, however soon after it the attempt was pushed", async () => {
-  const lost = { networkDeclineCode: "41" } as const;
+  const lostCard = { networkDeclineCode: "41" } as const;
   // The invoice before its attempt, the attempt first, an attempt that was declined for want of money, one that came when the case was over, and none at all.
   for (const n of [1, 3, 4, 5]) {
     await stage.invoice({ id: `inv_${n}`, customerId: `cus_${n}` });
     stage.wait(1);
   }
   await stage.decide();
-  await stage.transaction(lost);
-  await stage.transaction({ invoiceId: "inv_2", customerId: "cus_2", cardFingerprint: "fp_2", ...lost });
+  await stage.transaction(lostCard);
+  await stage.transaction({ invoiceId: "inv_2", customerId: "cus_2", cardFingerprint: "fp_2", ...lostCard });
   await stage.transaction({ invoiceId: "inv_3", customerId: "cus_3", cardFingerprint: "fp_3" });
   await stage.invoice({ id: "inv_2", customerId: "cus_2" });
   await stage.decide();
@@ -195,25 +198,28 @@ test("an invoice counts seven days after its window, paid or not, so early payme
   const counts = (day: number) => new Date(START.getTime() + (28 + 7 + day) * DAY);
   stage.at(counts(0).getTime() - HOUR);
   await stage.decide();
-  const early = await figures();
-  assert.deepEqual([early.counted, early.paid, early.planned, early.money], [0, 0, [0, 0], []]);
-  assert.equal(early.young.cases, 4);
-  assert.deepEqual(early.young.firstAt, counts(0));
+  const earlyFigures = await figures();
+  assert.deepEqual(
+    [earlyFigures.counted, earlyFigures.paid, earlyFigures.planned, earlyFigures.money],
+    [0, 0, [0, 0], []],
+  );
+  assert.equal(earlyFigures.young.cases, 4);
+  assert.deepEqual(earlyFigures.young.firstAt, counts(0));
   // A payment of the window's last days that arrives after it is counted, too.
   await stage.invoice({ id: "inv_2", customerId: "cus_2", state: "PAID" });
   stage.at(counts(0).getTime() + HOUR);
   await stage.decide();
-  const [due, paid] = [3 * 4900, 2 * 4900];
-  const then = await figures();
+  const [dueAmount, paid] = [3 * 4900, 2 * 4900];
+  const figuresThen = await figures();
   assert.deepEqual(
-    [then.counted, then.paid, then.planned, then.money],
-    [3, 2, [3, 2], [["EUR", { cases: 3, due, paid }]]],
+    [figuresThen.counted, figuresThen.paid, figuresThen.planned, figuresThen.money],
+    [3, 2, [3, 2], [["EUR", { cases: 3, due: dueAmount, paid }]]],
   );
-  assert.equal(then.young.cases, 1);
-  assert.ok(then.young.firstAt! >= counts(1) && +then.young.firstAt! === +then.young.lastAt!);
+  assert.equal(figuresThen.young.cases, 1);
+  assert.ok(figuresThen.young.firstAt! >= counts(1) && +figuresThen.young.firstAt! === +figuresThen.young.lastAt!);
 });
 
-const kase = { unpaidAt: START, windowEndsAt: new Date(+START + 28 * DAY), endedAt: null } as ShadowCase;
+const shadowCase = { unpaidAt: START, windowEndsAt: new Date(+START + 28 * DAY), endedAt: null } as ShadowCase;
 const LATER = new Date(+START + 99 * DAY);
 const buildDecision = (day: number, kind: DecisionRecord["kind"], idealDay: number | null = null) =>
   ({
@@ -232,8 +238,8 @@ const buildAttempt = (day: number, over: Partial<TransactionFacts> = {}) =>
 
 test("an attempt within twelve hours is the same, else earlier, later, or one that Dunlin would not have made", () => {
   const figures = newShadowFigures();
-  const made = [buildDecision(0.1, "retry", 3), buildDecision(3.5, "card_change", 4), buildDecision(8, "stop")];
-  const tries = [
+  const decisions = [buildDecision(0.1, "retry", 3), buildDecision(3.5, "card_change", 4), buildDecision(8, "stop")];
+  const retries = [
     buildAttempt(0),
     buildAttempt(0.05),
     buildAttempt(1),
@@ -243,37 +249,43 @@ test("an attempt within twelve hours is the same, else earlier, later, or one th
     buildAttempt(5.5),
     buildAttempt(9),
   ];
-  addCase(figures, kase, made, tries, LATER);
+  addCase(figures, shadowCase, decisions, retries, LATER);
   assert.deepEqual(
     STANCES.map((stance) => figures.stances[stance].tries),
     [2, 1, 0, 2, 1, 0, 1],
   );
   assert.equal(figures.forbidden.tries, 1);
-  const early = newShadowFigures();
+  const earlyFigures = newShadowFigures();
   addCase(
-    early,
-    kase,
+    earlyFigures,
+    shadowCase,
     [buildDecision(0, "retry", 8)],
     [buildAttempt(0), buildAttempt(4.9), buildAttempt(5), buildAttempt(6)],
     LATER,
   );
-  assert.equal(early.forbidden.tries, 1, "what a rule forbids begins and ends to the minute");
-  addCase(figures, kase, [buildDecision(0, "retry", 2)], [buildAttempt(0), buildAttempt(3, { state: "PAID" })], LATER);
+  assert.equal(earlyFigures.forbidden.tries, 1, "what a rule forbids begins and ends to the minute");
+  addCase(
+    figures,
+    shadowCase,
+    [buildDecision(0, "retry", 2)],
+    [buildAttempt(0), buildAttempt(3, { state: "PAID" })],
+    LATER,
+  );
   assert.deepEqual(figures.stances.later, { tries: 1, approved: 1 });
 });
 
 test("an attempt is compared with the decision before it, although the merchant's clock may be ahead", () => {
   const figures = newShadowFigures();
-  const made = [buildDecision(0, "retry", 3), buildDecision(3 - 1 / 24 / 60, "retry", 9)];
-  addCase(figures, kase, made, [buildAttempt(0), buildAttempt(3)], LATER);
+  const decisions = [buildDecision(0, "retry", 3), buildDecision(3 - 1 / 24 / 60, "retry", 9)];
+  addCase(figures, shadowCase, decisions, [buildAttempt(0), buildAttempt(3)], LATER);
   assert.equal(figures.stances.same.tries, 1);
 });
 
 test("actions of a person, unsettled attempts and attempts after the end are not retries of the merchant", () => {
   const figures = newShadowFigures();
-  const made = [buildDecision(0, "retry", 1)];
+  const decisions = [buildDecision(0, "retry", 1)];
   const over = {
-    ...kase,
+    ...shadowCase,
     endedAt: new Date(+START + 4 * DAY),
     endReason: "voided",
     amount: 5,
@@ -282,7 +294,7 @@ test("actions of a person, unsettled attempts and attempts after the end are not
   addCase(
     figures,
     over,
-    made,
+    decisions,
     [
       buildAttempt(0),
       buildAttempt(1, { initiator: "CUSTOMER" }),
@@ -296,10 +308,10 @@ test("actions of a person, unsettled attempts and attempts after the end are not
     0,
   );
   // The first charge may be dated after the copy of the invoice.
-  addCase(figures, over, made, [buildAttempt(0.01), buildAttempt(1)], LATER);
+  addCase(figures, over, decisions, [buildAttempt(0.01), buildAttempt(1)], LATER);
   assert.equal(figures.stances.same.tries, 1);
   // It may have been made by the customer.
-  addCase(figures, over, made, [buildAttempt(0, { initiator: "CUSTOMER" }), buildAttempt(1)], LATER);
+  addCase(figures, over, decisions, [buildAttempt(0, { initiator: "CUSTOMER" }), buildAttempt(1)], LATER);
   assert.equal(figures.stances.same.tries, 2);
   assert.deepEqual([figures.cases, figures.counted, figures.money.size], [3, 0, 0], "a voided one counts nowhere");
 });
@@ -308,7 +320,7 @@ test("no prediction is compared when the static policy decided", () => {
   const figures = newShadowFigures();
   addCase(
     figures,
-    kase,
+    shadowCase,
     [{ ...buildDecision(0, "retry", 1), chance: null }],
     [buildAttempt(0), buildAttempt(1, { state: "PAID" })],
     LATER,

@@ -101,8 +101,8 @@ export async function computeShadowFigures(
       await transactionsForCases(tx, merchantId, invoiceIds, [], cases[0]!.unpaidAt),
       ({ invoiceId }) => invoiceId,
     );
-    for (const kase of cases)
-      addCase(figures, kase, decisions.get(kase.id) ?? [], attempts.get(kase.invoiceId) ?? [], now);
+    for (const shadowCase of cases)
+      addCase(figures, shadowCase, decisions.get(shadowCase.id) ?? [], attempts.get(shadowCase.invoiceId) ?? [], now);
     await onCases?.(figures.cases);
     after = last;
   }
@@ -114,16 +114,16 @@ export async function computeShadowFigures(
  */
 export function addCase(
   figures: ShadowFigures,
-  kase: ShadowCase,
+  shadowCase: ShadowCase,
   decisions: readonly DecisionRecord[],
   onInvoice: readonly TransactionFacts[],
   now: Date,
 ) {
-  figures.since ??= kase.unpaidAt;
+  figures.since ??= shadowCase.unpaidAt;
   figures.cases++;
   if (decisions.some(wouldAskCustomer)) figures.asked++;
-  addOutcome(figures, kase, findFirstInformedDecision(decisions, onInvoice), onInvoice[0], now);
-  for (const attempt of listFinishedRetries(kase, onInvoice)) {
+  addOutcome(figures, shadowCase, findFirstInformedDecision(decisions, onInvoice), onInvoice[0], now);
+  for (const attempt of listFinishedRetries(shadowCase, onInvoice)) {
     const at = attempt.createdAt.getTime();
     const before = decisions.findLast(({ madeAt }) => madeAt.getTime() < at - CLOCK_SKEW_MS);
     const stance = stanceOf(before, at);
@@ -174,11 +174,11 @@ function addOutcome(
   money.due += amount;
   money.paid += paid * amount;
   figures.money.set(currency, money);
-  const even = informed?.account.even;
+  const evenlySpaced = informed?.account.even;
   // A given-up case has evenly spaced retries to compare with, but no plan.
-  if (!even || even.plan.length === 0) return;
+  if (!evenlySpaced || evenlySpaced.plan.length === 0) return;
   figures.planned.cases++;
-  figures.planned.expected += even.planRecovers;
+  figures.planned.expected += evenlySpaced.planRecovers;
   figures.planned.paid += paid;
   if (findBankDebit(charge?.paymentMethodType)) figures.planned.debits++;
   else if (charge && !isCard(instrumentOf(charge))) figures.planned.others++;
@@ -192,7 +192,7 @@ function stanceOf(decision: DecisionRecord | undefined, at: number): Stance {
   return Math.abs(late) <= SAME_TIME_MS ? "same" : late < 0 ? "earlier" : "later";
 }
 
-function addRetry(tries: RetryCounts, approved: number) {
-  tries.tries++;
-  tries.approved += approved;
+function addRetry(counts: RetryCounts, approved: number) {
+  counts.tries++;
+  counts.approved += approved;
 }

@@ -26,11 +26,11 @@ test("a stored comparison without a count of other payment methods is read as ze
   const figures = { ...newShadowFigures(), since: AT, cases: 40, counted: 40, planned };
   const young = { cases: 1, firstAt: AT, lastAt: AT };
   const money = { cases: 40, due: 4_000, paid: 1_300 };
-  const kept = { ...figures, young, money: [["EUR", money]] };
-  const wanted = { ...figures, young, money: new Map([["EUR", money]]), planned: { ...planned, others: 0 } };
-  const read = parseShadowResult(job(kept));
-  assert.deepEqual(read, wanted);
-  assert.deepEqual(describePlans(read!), describePlans(wanted));
-  assert.equal(parseShadowResult(job({ ...kept, planned: { ...planned, others: 3 } }))!.planned.others, 3);
+  const storedResult = { ...figures, young, money: [["EUR", money]] };
+  const expected = { ...figures, young, money: new Map([["EUR", money]]), planned: { ...planned, others: 0 } };
+  const read = parseShadowResult(job(storedResult));
+  assert.deepEqual(read, expected);
+  assert.deepEqual(describePlans(read!), describePlans(expected));
+  assert.equal(parseShadowResult(job({ ...storedResult, planned: { ...planned, others: 3 } }))!.planned.others, 3);
   assert.equal(parseShadowResult(job(null)), null);
 });

@@ -18,14 +18,14 @@ export async function requestShadowReport(db: Database, merchantId: string, acto
 export const createShadowHandler =
   (ports: Ports): JobHandler =>
   async ({ job, db, extendLease, signal }) => {
-    const lost = new Error("another process has it by now");
+    const leaseLost = new Error("another process has it by now");
     try {
       const figures = await computeShadowFigures(db, job.merchantId, new Date(0), ports.now(), async (cases) => {
-        if (signal.aborted || !(await extendLease({ cases }))) throw lost;
+        if (signal.aborted || !(await extendLease({ cases }))) throw leaseLost;
       });
       return { result: { ...figures, money: [...figures.money] } };
     } catch (error) {
-      if (error === lost) return null;
+      if (error === leaseLost) return null;
       throw error;
     }
   };

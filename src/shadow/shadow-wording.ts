@@ -23,21 +23,21 @@ export function describeCounts(
   day: (at: Date) => string,
 ): string[] {
   if (since === null) return ["No invoice has become unpaid in shadow mode."];
-  const said = `${cases} ${cases === 1 ? "invoice" : "invoices"} became unpaid from ${day(since)} on; ${counted} ${counted === 1 ? "is" : "are"} old enough to count (without voided and refunded ones).`;
-  if (young.cases === 0) return [said, ...describeRequests(asked)];
+  const countsText = `${cases} ${cases === 1 ? "invoice" : "invoices"} became unpaid from ${day(since)} on; ${counted} ${counted === 1 ? "is" : "are"} old enough to count (without voided and refunded ones).`;
+  if (young.cases === 0) return [countsText, ...describeRequests(asked)];
   const [first, last] = [day(young.firstAt!), day(young.lastAt!)];
   return [
-    said,
+    countsText,
     `${young.cases} ${young.cases === 1 ? "is" : "are"} too young, and ${young.cases === 1 ? "counts" : "count"} ${first === last ? `on ${first}` : `from ${first} to ${last}`}: paid or not, each counts ${REPORTING_GRACE_DAYS} days after the end of its window, because payments are known sooner than failures.`,
     ...describeRequests(asked),
   ];
 }
 
-const describeRequests = (asked: number) =>
-  asked === 0
+const describeRequests = (requestCount: number) =>
+  requestCount === 0
     ? []
     : [
-        `In ${asked} of the invoices Dunlin would have asked the customer for another card or payment method, or to confirm the payment.`,
+        `In ${requestCount} of the invoices Dunlin would have asked the customer for another card or payment method, or to confirm the payment.`,
       ];
 
 /** What Dunlin's plans would have recovered by its own model, and how reliable that is. */
@@ -70,6 +70,7 @@ export const COMPARISON_CAVEAT =
 
 /** With fewer, one more or less changes a percentage by over three points. */
 const MIN_PERCENT_COUNT = 30;
-export const formatShare = (part: number, of: number) => (of < MIN_PERCENT_COUNT ? "" : ` (${formatTenths(part)})`);
+export const formatShare = (share: number, total: number) =>
+  total < MIN_PERCENT_COUNT ? "" : ` (${formatTenths(share)})`;
 export const formatApproved = ({ tries, approved }: { tries: number; approved: number }) =>
   `${approved}${formatShare(approved / tries, tries)}`;

@@ -164,7 +164,7 @@ export async function fillConsole(db: Database, clock: StoryClock): Promise<Merc
   }
   const models = createModelCache({ db, ports, log, prior: readPretrainedModel() });
   async function settle() {
-    while ((await processDueCases({ db, ports, log, onEvents() {}, onWithdrawn() {}, models })).stepped > 0)
+    while ((await processDueCases({ db, ports, log, onEvents() {}, onWithdrawn() {}, models })).processedCount > 0)
       clock.to(clock.nowMs() + 1);
     await deliverer.deliverDue();
   }

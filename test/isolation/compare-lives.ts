@@ -141,7 +141,7 @@ async function runLife(
       if (number % DECIDE_EVERY_OPERATIONS > 0) continue;
       ports.wait(diceA.upTo(12 * HOUR));
       const deciding = { db: everyone, ports, log, models, onEvents() {}, onWithdrawn() {} };
-      for (let turns = 0; turns < 100 && (await processDueCases(deciding)).stepped > 0; turns++);
+      for (let turns = 0; turns < 100 && (await processDueCases(deciding)).processedCount > 0; turns++);
       await database.db.run(DELIVERED, [a.id, ports.now(), ofA.newId()]);
       await database.db.run(DELIVERED, [b.id, ports.now(), ofB.newId()]);
     }

@@ -96,13 +96,13 @@ export function openServiceLoops(
     async work(at) {
       moveTo(at);
       for (;;) {
-        const { stepped, nextDueAt } = await processDueCases(deciding);
+        const { processedCount, nextDueAt } = await processDueCases(deciding);
         moveTo(nowMs);
         if (hasEvents) {
           hasEvents = false;
           await deliverer.deliverDue();
         }
-        if (stepped > 0) continue;
+        if (processedCount > 0) continue;
         if (nowMs - learnedAt >= LEARNING_INTERVAL_MS) {
           learnedAt = nowMs;
           await learner.learnDue();

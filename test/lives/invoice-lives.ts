@@ -91,7 +91,8 @@ async function runLivesTogether(db: Awaited<ReturnType<typeof createTestDatabase
   );
   const models = createModelCache({ db, ports, log, prior: readPretrainedModel() });
   const decide = async () => {
-    while ((await processDueCases({ db, ports, log, models, onEvents() {}, onWithdrawn() {} })).stepped > 0) now++;
+    while ((await processDueCases({ db, ports, log, models, onEvents() {}, onWithdrawn() {} })).processedCount > 0)
+      now++;
   };
   const all = Array.from({ length: count }, (_, n) => {
     const own = createDice(seed + n);

@@ -73,14 +73,14 @@ export const PLANTED_LIVES_BUGS: readonly PlantedBug[] = [
   plantedBug(
     "an unpaid version counts for more than payments",
     BALANCE,
-    'return state === "UNPAID" ? Math.min(left, amount - sumAmounts(payments)) : left;',
+    'return state === "UNPAID" ? Math.min(unpaidAmount, amount - sumAmounts(payments)) : unpaidAmount;',
     "return left;",
   ),
   plantedBug(
     "a payment that leaves nothing ends no case",
     "src/recovery/review-invoices.ts",
-    "balance.left === 0 && !balance.conflict",
-    "balance.left < 0 && !balance.conflict",
+    "balance.unpaidAmount === 0 && !balance.conflict",
+    "balance.unpaidAmount < 0 && !balance.conflict",
   ),
   plantedBug(
     "a canceled subscription stops nothing",

@@ -89,7 +89,7 @@ export async function runMerchantLife(
     );
   const models = createModelCache({ db, ports, log, prior: readPretrainedModel() });
   const decide = async () => {
-    while ((await processDueCases({ db, ports, log, models, onEvents() {}, onWithdrawn() {} })).stepped > 0)
+    while ((await processDueCases({ db, ports, log, models, onEvents() {}, onWithdrawn() {} })).processedCount > 0)
       ports.wait(1);
   };
   const seen: unknown[] = [];

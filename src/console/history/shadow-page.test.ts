@@ -27,7 +27,7 @@ async function decide() {
   const { db, ports } = at;
   const log = pino({ level: "silent" });
   const models = createModelCache({ db, ports, log, prior: readPretrainedModel() });
-  while ((await processDueCases({ db, ports, log, onEvents() {}, onWithdrawn() {}, models })).stepped > 0)
+  while ((await processDueCases({ db, ports, log, onEvents() {}, onWithdrawn() {}, models })).processedCount > 0)
     at.clock.serviceMs++;
 }
 

@@ -19,7 +19,7 @@ test("an undelivered instruction is shown as waiting, not as planned for a past 
   const log = pino({ level: "silent" });
   const models = createModelCache({ db, ports, log, prior: readPretrainedModel() });
   const decide = async () => {
-    while ((await processDueCases({ db, ports, log, onEvents() {}, onWithdrawn() {}, models })).stepped > 0)
+    while ((await processDueCases({ db, ports, log, onEvents() {}, onWithdrawn() {}, models })).processedCount > 0)
       at.clock.serviceMs++;
   };
   const credential = { auth: "bearer", secret: "t" } as const;

@@ -88,7 +88,7 @@ ${renderTimeline({ explained, actions, deliveries, transactions, decisions, expa
 }
 
 function invoiceFacts({ invoice, balance }: ExplainedCase, zone: string): Html {
-  const amountDue = balance?.left ?? invoice.amount;
+  const amountDue = balance?.unpaidAmount ?? invoice.amount;
   return factList([
     ["State", toSpacedWords(invoice.state)],
     amountDue === invoice.amount ? null : ["Amount due", formatMoney(amountDue, invoice.currency)],

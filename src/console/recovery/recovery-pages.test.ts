@@ -62,7 +62,7 @@ async function push(merchant: Merchant, ...invoices: Invoice[]) {
   }
   const { db, ports } = at;
   const models = createModelCache({ db, ports, log, prior: readPretrainedModel() });
-  while ((await processDueCases({ db, ports, log, onEvents() {}, onWithdrawn() {}, models })).stepped > 0)
+  while ((await processDueCases({ db, ports, log, onEvents() {}, onWithdrawn() {}, models })).processedCount > 0)
     at.clock.serviceMs++;
 }
 const SUCCEED = {

@@ -20,42 +20,48 @@ import {
 import { type BankClock, settlementDay, settlementHour } from "./settlement.ts";
 
 /** Hour, weekday and date in the customer's time zone, the same under every hypothesis. */
-export function writeCalendarWeights(of: number, clock: BankClock, at: number, into: Int32Array, from: number): number {
+export function writeCalendarWeights(
+  classIndex: number,
+  clock: BankClock,
+  at: number,
+  target: Int32Array,
+  start: number,
+): number {
   const day = settlementDay(clock, at);
-  into[from] = hourWeight(of, settlementHour(clock, at));
-  into[from + 1] = weekdayWeight(of, weekdayOf(day));
-  into[from + 2] = dateWeight(of, dayOfMonth(day));
-  return from + 3;
+  target[start] = hourWeight(classIndex, settlementHour(clock, at));
+  target[start + 1] = weekdayWeight(classIndex, weekdayOf(day));
+  target[start + 2] = dateWeight(classIndex, dayOfMonth(day));
+  return start + 3;
 }
 
 /** Reason, earlier attempts, and the customer's charges around the same date. */
-export function writeHistoryWeights(belief: CasePosterior, at: number, into: Int32Array, from: number): number {
-  const of = classOf(belief.reason);
-  into[from] = elapsedWeight(of, at - belief.firstFailedAt);
-  into[from + 1] = gapWeight(of, at - belief.lastTriedAt);
-  into[from + 2] = attemptsWeight(of, belief.tries);
+export function writeHistoryWeights(posterior: CasePosterior, at: number, target: Int32Array, start: number): number {
+  const classIndex = classOf(posterior.reason);
+  target[start] = elapsedWeight(classIndex, at - posterior.firstFailedAt);
+  target[start + 1] = gapWeight(classIndex, at - posterior.lastTriedAt);
+  target[start + 2] = attemptsWeight(classIndex, posterior.retryCount);
   let recent = 0;
-  for (const time of belief.recent) if (time > at - WEEK_MS) recent++;
-  into[from + 3] = weekAttemptsWeight(recent);
-  const date = dayOfMonth(settlementDay(belief.clock, at));
-  into[from + 4] = dateCellWeight(of, belief.dateCells[date - 1]!);
-  const { beside } = belief;
-  if (beside === null) return from + 5;
-  into[from + 5] = otherInvoiceWeight(beside.approved, at - beside.at);
-  return from + 6;
+  for (const time of posterior.recent) if (time > at - WEEK_MS) recent++;
+  target[start + 3] = weekAttemptsWeight(recent);
+  const date = dayOfMonth(settlementDay(posterior.clock, at));
+  target[start + 4] = dateCellWeight(classIndex, posterior.dateCells[date - 1]!);
+  const { otherCharge } = posterior;
+  if (otherCharge === null) return start + 5;
+  target[start + 5] = otherInvoiceWeight(otherCharge.approved, at - otherCharge.at);
+  return start + 6;
 }
 
 /** Returns a retry's columns, the same in each of its rows. */
-export function fillColumnsAt(belief: CasePosterior, at: number): Int32Array {
-  const day = settlementDay(belief.clock, at);
+export function fillColumnsAt(posterior: CasePosterior, at: number): Int32Array {
+  const day = settlementDay(posterior.clock, at);
   const columns = new Int32Array(COLUMN_GROUPS);
   fillColumns(
     {
-      hour: settlementHour(belief.clock, at),
+      hour: settlementHour(posterior.clock, at),
       weekday: weekdayOf(day),
       date: dayOfMonth(day),
-      elapsedMs: at - belief.firstFailedAt,
-      gapMs: at - belief.lastTriedAt,
+      elapsedMs: at - posterior.firstFailedAt,
+      gapMs: at - posterior.lastTriedAt,
     },
     columns,
   );
@@ -67,26 +73,26 @@ export function fillColumnsAt(belief: CasePosterior, at: number): Int32Array {
  *
  * @returns how many were written
  */
-export function writeCaseWeights({ reason, names, thenName }: CasePosterior, into: Int32Array): number {
-  into[0] = WEIGHT_STARTS.reason + REASONS.indexOf(reason);
-  into.set(names, 1);
-  if (thenName === null) return 1 + names.length;
-  into[1 + names.length] = thenName;
-  return 2 + names.length;
+export function writeCaseWeights({ reason, features, laterCodeFeature }: CasePosterior, target: Int32Array): number {
+  target[0] = WEIGHT_STARTS.reason + REASONS.indexOf(reason);
+  target.set(features, 1);
+  if (laterCodeFeature === null) return 1 + features.length;
+  target[1 + features.length] = laterCodeFeature;
+  return 2 + features.length;
 }
 
 /**
- * Writes a retry's weights that depend on the time, beginning at index `from`.
+ * Writes a retry's weights that depend on the time, beginning at index `start`.
  *
  * @returns the index after the last one
  */
-export function writeTimeWeights(belief: CasePosterior, at: number, into: Int32Array, from: number): number {
-  const next = writeCalendarWeights(classOf(belief.reason), belief.clock, at, into, from);
-  let count = writeHistoryWeights(belief, at, into, next);
-  const columns = fillColumnsAt(belief, at);
-  const { rows } = belief;
+export function writeTimeWeights(posterior: CasePosterior, at: number, target: Int32Array, start: number): number {
+  const end = writeCalendarWeights(classOf(posterior.reason), posterior.clock, at, target, start);
+  let count = writeHistoryWeights(posterior, at, target, end);
+  const columns = fillColumnsAt(posterior, at);
+  const { rows } = posterior;
   for (let row = 0; row < rows.length; row++)
-    for (let group = 0; group < COLUMN_GROUPS; group++) into[count++] = rows[row]! + columns[group]!;
+    for (let group = 0; group < COLUMN_GROUPS; group++) target[count++] = rows[row]! + columns[group]!;
   return count;
 }
 
@@ -95,5 +101,5 @@ export function writeTimeWeights(belief: CasePosterior, at: number, into: Int32A
  *
  * @returns how many were written
  */
-export const writeRetryWeights = (belief: CasePosterior, at: number, into: Int32Array): number =>
-  writeTimeWeights(belief, at, into, writeCaseWeights(belief, into));
+export const writeRetryWeights = (posterior: CasePosterior, at: number, target: Int32Array): number =>
+  writeTimeWeights(posterior, at, target, writeCaseWeights(posterior, target));

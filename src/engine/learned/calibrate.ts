@@ -22,8 +22,8 @@ export const newCalibration = () =>
   );
 
 /** Of a case's next retry, by class and stage. */
-export const calibrationIndex = ({ reason, tries }: Pick<CasePosterior, "reason" | "tries">) =>
-  STAGE_COUNT * classOf(reason) + Math.min(tries, STAGE_COUNT - 1);
+export const calibrationIndex = ({ reason, retryCount }: Pick<CasePosterior, "reason" | "retryCount">) =>
+  STAGE_COUNT * classOf(reason) + Math.min(retryCount, STAGE_COUNT - 1);
 
 /**
  * Corrects a probability by the outcomes of earlier chosen retries: shifts its score by the two nearest knots.
@@ -31,12 +31,12 @@ export const calibrationIndex = ({ reason, tries }: Pick<CasePosterior, "reason"
  * The best of many uncertain estimates tends to be too high. And if a limit is lifted at once, low and high probabilities come
  * out too high, medium ones too low. The shifts never reverse the order of two probabilities.
  *
- * @param of  from `calibrationIndex`
+ * @param groupIndex  from `calibrationIndex`
  */
-export function calibrate({ trim }: LearnedModel, of: number, chance: number): number {
+export function calibrate({ trim }: LearnedModel, groupIndex: number, chance: number): number {
   const x = probit(chance);
   const { low, high, share } = findKnots(x);
-  const at = of * CALIBRATION_WIDTH;
+  const at = groupIndex * CALIBRATION_WIDTH;
   let from = Number.NEGATIVE_INFINITY;
   for (let knot = 0; knot <= low; knot++) from = Math.max(from, KNOTS[knot]! + trim[at + knot]!);
   const to = Math.max(from, KNOTS[high]! + trim[at + high]!);
@@ -49,25 +49,26 @@ export function calibrate({ trim }: LearnedModel, of: number, chance: number): n
  *
  * @param chance  before correction
  */
-export function learnCalibration({ trim }: LearnedModel, of: number, chance: number, approved: boolean) {
+export function learnCalibration({ trim }: LearnedModel, groupIndex: number, chance: number, approved: boolean) {
   const x = Math.max(-MAX_SCORE, Math.min(MAX_SCORE, probit(chance)));
   const { low, high, share } = findKnots(x);
-  const at = of * CALIBRATION_WIDTH;
-  const sure = at + KNOTS.length;
-  const [left, right] = [1 - share, share];
-  const spread = 1 + left * left * trim[sure + low]! + right * right * trim[sure + high]!;
+  const at = groupIndex * CALIBRATION_WIDTH;
+  const varianceStart = at + KNOTS.length;
+  const [lowShare, highShare] = [1 - share, share];
+  const spread =
+    1 + lowShare * lowShare * trim[varianceStart + low]! + highShare * highShare * trim[varianceStart + high]!;
   const scale = 1 / Math.sqrt(spread);
   const sign = approved ? 1 : -1;
-  const z = sign * (x + left * trim[at + low]! + right * trim[at + high]!) * scale;
+  const z = sign * (x + lowShare * trim[at + low]! + highShare * trim[at + high]!) * scale;
   const pull = logCdfSlope(z);
   const narrowing = pull * (pull + z) * scale * scale;
-  const move = (knot: number, part: number) => {
-    const variance = trim[sure + knot]!;
-    trim[at + knot]! += sign * part * variance * pull * scale;
-    trim[sure + knot] = Math.max(MIN_VARIANCE, variance * (1 - part * part * variance * narrowing));
+  const move = (knot: number, share: number) => {
+    const variance = trim[varianceStart + knot]!;
+    trim[at + knot]! += sign * share * variance * pull * scale;
+    trim[varianceStart + knot] = Math.max(MIN_VARIANCE, variance * (1 - share * share * variance * narrowing));
   };
-  move(low, left);
-  move(high, right);
+  move(low, lowShare);
+  move(high, highShare);
 }
 
 /** Beyond the outer knots, their own shift applies. `share`: relative position between the knots. */

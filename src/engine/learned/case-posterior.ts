@@ -36,7 +36,7 @@ export const AMPLE_FUNDS = CYCLE_COUNT;
 export interface CustomerPosterior {
   country: string;
   /** By pay cycle, in the customer's country. */
-  usual: Float64Array;
+  usualCycles: Float64Array;
   /** By pay cycle, for this customer. */
   cycles: Float64Array;
   /**
@@ -59,11 +59,11 @@ export interface CasePosterior {
   /** One of STANDINGS, when the case began. */
   standing: number;
   /** Feature weights. */
-  names: Int32Array;
+  features: Int32Array;
   /** The one for the first failure's code and advice. */
-  codeName: number;
+  codeFeature: number;
   /** The last decline code's weight, added to that one; null if the code is the same. */
-  thenName: number | null;
+  laterCodeFeature: number | null;
   /** Where its rows begin. */
   rows: Int32Array;
   /** By date, from the customer's charges up to and including this case's first one. */
@@ -72,11 +72,11 @@ export interface CasePosterior {
   firstFailedAt: number;
   lastTriedAt: number;
   /** Since the first failure. */
-  tries: number;
+  retryCount: number;
   /** Latest attempts on the card that affect the model, oldest first. */
   recent: number[];
   /** Latest charge of another invoice since the last retry, among the first MAX_OTHER_INVOICE_CHARGES, and their `count`. */
-  beside: { at: number; approved: boolean; count: number } | null;
+  otherCharge: { at: number; approved: boolean; count: number } | null;
   /** Probability of each hypothesis. */
   shares: Float64Array;
   /** The customer's cycles when the case began, which apply if missing pay is not the cause. */
@@ -90,8 +90,8 @@ export interface CaseFacts {
   code: string | null;
   /** One of STANDINGS. */
   standing: number;
-  names: Int32Array;
-  codeName: number;
+  features: Int32Array;
+  codeFeature: number;
   rows: Int32Array;
   clock: BankClock;
   failedAt: number;
@@ -103,9 +103,9 @@ export interface CaseFacts {
 const USUAL_AMPLE_SHARE = 0.7;
 
 /** Uses the country's pay cycles. */
-export function newCustomerPosterior(learned: LearnedModel, country: string): CustomerPosterior {
-  const usual = cycleChances(learned, country);
-  return { country, usual, cycles: usual.slice(), ample: USUAL_AMPLE_SHARE, charges: [] };
+export function newCustomerPosterior(model: LearnedModel, country: string): CustomerPosterior {
+  const usualCycles = cycleChances(model, country);
+  return { country, usualCycles, cycles: usualCycles.slice(), ample: USUAL_AMPLE_SHARE, charges: [] };
 }
 
 /** Prior strength in a code's counts: cases with the same reason. */
@@ -114,21 +114,21 @@ const CODE_STRENGTH = 30;
 const MAX_FEATURE_SHIFT = 3;
 
 /** Returns the reason's and code's probability of each kind, shifted by the features. */
-function kindChancesOf(learned: LearnedModel, reason: Reason, code: number | null, names: Int32Array): Float64Array {
+function kindChancesOf(model: LearnedModel, reason: Reason, code: number | null, features: Int32Array): Float64Array {
   const row = reasonRow(reason);
   let all = 0;
-  for (let kind = 0; kind < KIND_COUNT; kind++) all += learned.kinds[row + kind]!;
+  for (let kind = 0; kind < KIND_COUNT; kind++) all += model.kinds[row + kind]!;
   const lean = FAMILIES.map(() => 0);
-  for (const name of names) {
+  for (const name of features) {
     const at = shiftIndex(name);
-    for (let family = 0; family < lean.length; family++) lean[family]! += learned.shifts[at + family]!;
+    for (let family = 0; family < lean.length; family++) lean[family]! += model.shifts[at + family]!;
   }
   const factors = lean.map((sum) => Math.exp(Math.max(-MAX_FEATURE_SHIFT, Math.min(MAX_FEATURE_SHIFT, sum))));
   const chances = new Float64Array(KIND_COUNT);
   let total = 0;
   for (let kind = 0; kind < KIND_COUNT; kind++) {
-    const own = code === null ? 0 : learned.kinds[code + kind]!;
-    const count = own + (learned.kinds[row + kind]! * CODE_STRENGTH) / all;
+    const ownCount = code === null ? 0 : model.kinds[code + kind]!;
+    const count = ownCount + (model.kinds[row + kind]! * CODE_STRENGTH) / all;
     chances[kind] = Math.max(1e-6, count) * factors[familyOfKind(kind)]!;
     total += chances[kind]!;
   }
@@ -140,11 +140,11 @@ function kindChancesOf(learned: LearnedModel, reason: Reason, code: number | nul
  * Returns the attempts that affect the model, oldest first. Limited, because every attempt in a burst is recorded in each open
  * case of the customer.
  */
-export const latestAttempts = (tries: readonly number[]) => tries.slice(-MAX_WEEK_ATTEMPTS);
+export const latestAttempts = (attempts: readonly number[]) => attempts.slice(-MAX_WEEK_ATTEMPTS);
 
-export function newCasePosterior(learned: LearnedModel, person: CustomerPosterior, facts: CaseFacts): CasePosterior {
+export function newCasePosterior(model: LearnedModel, person: CustomerPosterior, facts: CaseFacts): CasePosterior {
   const row = facts.code === null ? null : codeRow(facts.code);
-  const kinds = kindChancesOf(learned, facts.reason, row, facts.names);
+  const kinds = kindChancesOf(model, facts.reason, row, facts.features);
   const shares = new Float64Array(HYPOTHESIS_COUNT);
   for (let c = 0; c < CYCLE_COUNT; c++) shares[c] = kinds[KIND_CYCLE]! * person.cycles[c]!;
   for (let e = CYCLE_COUNT; e < HYPOTHESIS_COUNT; e++) shares[e] = kinds[kindOf(e)]!;
@@ -153,26 +153,26 @@ export function newCasePosterior(learned: LearnedModel, person: CustomerPosterio
     firstReason: facts.reason,
     codeRow: row,
     standing: facts.standing,
-    names: facts.names,
-    codeName: facts.codeName,
-    thenName: null,
+    features: facts.features,
+    codeFeature: facts.codeFeature,
+    laterCodeFeature: null,
     rows: facts.rows,
     dateCells: computeDateCells(person.charges, facts.failedAt),
     clock: facts.clock,
     firstFailedAt: facts.failedAt,
     lastTriedAt: facts.failedAt,
-    tries: 0,
-    recent: latestAttempts(facts.recent.toSorted((one, other) => one - other)),
-    beside: null,
+    retryCount: 0,
+    recent: latestAttempts(facts.recent.toSorted((a, b) => a - b)),
+    otherCharge: null,
     shares,
     cyclesBefore: person.cycles.slice(),
     holdsEnd: holdEnds(facts.failedAt, facts.clock.offsetMs),
   };
 }
 
-export function kindShares(belief: CasePosterior, kinds = new Float64Array(KIND_COUNT)): Float64Array {
+export function kindShares(posterior: CasePosterior, kinds = new Float64Array(KIND_COUNT)): Float64Array {
   kinds.fill(0);
-  for (let e = 0; e < HYPOTHESIS_COUNT; e++) kinds[kindOf(e)]! += belief.shares[e]!;
+  for (let e = 0; e < HYPOTHESIS_COUNT; e++) kinds[kindOf(e)]! += posterior.shares[e]!;
   return kinds;
 }
 
@@ -196,20 +196,20 @@ const firstCells = (standing: number, between: number) =>
  *
  * @param cells  HYPOTHESIS_COUNT numbers
  */
-export function fillRetryCells(belief: CasePosterior, at: number, cells: Int32Array) {
-  const day = settlementDay(belief.clock, at);
-  const lastDay = settlementDay(belief.clock, belief.lastTriedAt);
-  const now = daysSincePay(day);
-  const then = daysSincePay(lastDay);
-  const bins = sincePayBins(settlementHour(belief.clock, at));
-  const firstCellByCycleKind = firstCells(belief.standing, PAID_BETWEEN.fresh);
+export function fillRetryCells(posterior: CasePosterior, at: number, cells: Int32Array) {
+  const day = settlementDay(posterior.clock, at);
+  const lastDay = settlementDay(posterior.clock, posterior.lastTriedAt);
+  const pay = daysSincePay(day);
+  const lastPay = daysSincePay(lastDay);
+  const bins = sincePayBins(settlementHour(posterior.clock, at));
+  const firstCellByCycleKind = firstCells(posterior.standing, PAID_BETWEEN.fresh);
   for (let c = 0; c < CYCLE_COUNT; c++) {
-    const since = now.row[now.from + c]!;
-    const isSame = day - since === lastDay - then.row[then.from + c]!;
+    const since = pay.row[pay.from + c]!;
+    const isSame = day - since === lastDay - lastPay.row[lastPay.from + c]!;
     cells[c] = firstCellByCycleKind[KIND_BY_CYCLE[c]!]! + bins[since]! + (isSame ? FRESH_TO_SAME_OFFSET : 0);
   }
-  const others = computeOtherEffectCells(belief, at);
-  for (let e = CYCLE_COUNT; e < HYPOTHESIS_COUNT; e++) cells[e] = others[otherEffectOf(belief, e, at)]!;
+  const others = computeOtherEffectCells(posterior, at);
+  for (let e = CYCLE_COUNT; e < HYPOTHESIS_COUNT; e++) cells[e] = others[otherEffectOf(posterior, e, at)]!;
 }
 
 /** How hypotheses other than a pay cycle affect a retry. */
@@ -230,19 +230,24 @@ function computeOtherEffectCells(
   { reason, lastTriedAt }: CasePosterior,
   at: number,
 ): [before: number, after: number, anyDay: number, never: number] {
-  const of = classOf(reason);
-  return [WEIGHT_STARTS.before + of, WEIGHT_STARTS.after + of, anyDayWeight(of, at - lastTriedAt), WEIGHT_STARTS.never];
+  const classIndex = classOf(reason);
+  return [
+    WEIGHT_STARTS.before + classIndex,
+    WEIGHT_STARTS.after + classIndex,
+    anyDayWeight(classIndex, at - lastTriedAt),
+    WEIGHT_STARTS.never,
+  ];
 }
 
 /** In `OTHER_EFFECT` order. */
 export function computeOtherEffectChances(
   { mean }: LearnedModel,
-  belief: CasePosterior,
+  posterior: CasePosterior,
   at: number,
   score: number,
   scale: number,
 ): number[] {
-  const [before, after, anyDay, never] = computeOtherEffectCells(belief, at);
+  const [before, after, anyDay, never] = computeOtherEffectCells(posterior, at);
   return [
     normalCdf((score + mean[before]!) * scale),
     normalCdf((score + mean[after]!) * scale),

@@ -72,28 +72,28 @@ test("a lost card, or a bank that is down, says nothing about a date", () => {
 });
 
 test("the next good date is likelier when approvals came only on the customer's good dates", () => {
-  const learned = newLearnedModel();
+  const model = newLearnedModel();
   const facts = { reason: "UNKNOWN" as const, code: null, standing: STANDINGS.between, clock: UTC, recent: [] };
   const names = new Int32Array(0);
   /** Opens a case of a customer whose January and February charges were approved around one date and failed around another. */
   const open = (good: number, bad: number) => {
-    const person = newCustomerPosterior(learned, "DE");
+    const person = newCustomerPosterior(model, "DE");
     for (const month of [0, 1]) {
       for (const [date, reason] of [
         [good, null],
         [bad, "UNKNOWN"],
       ] as const) {
-        const moment = Date.UTC(2026, month, date, 12);
-        recordCharge(person.charges, Math.floor(moment / DAY), moment, reason);
+        const time = Date.UTC(2026, month, date, 12);
+        recordCharge(person.charges, Math.floor(time / DAY), time, reason);
       }
     }
     const failedAt = Date.UTC(2026, 2, 1, 12);
     return {
       person,
-      belief: newCasePosterior(learned, person, {
+      belief: newCasePosterior(model, person, {
         ...facts,
-        names,
-        codeName: WEIGHT_STARTS.name,
+        features: names,
+        codeFeature: WEIGHT_STARTS.name,
         rows: new Int32Array(0),
         failedAt,
       }),
@@ -102,12 +102,12 @@ test("the next good date is likelier when approvals came only on the customer's 
   for (let n = 0; n < 400; n++) {
     const [good, bad] = n % 2 === 0 ? [10, 20] : [20, 10];
     const { person, belief } = open(good, bad);
-    learnCase(learned, belief);
+    learnCase(model, belief);
     const date = n % 4 < 2 ? 10 : 20;
-    learnRetry(learned, person, belief, Date.UTC(2026, 2, date, 12), date === good ? null : "UNKNOWN");
+    learnRetry(model, person, belief, Date.UTC(2026, 2, date, 12), date === good ? null : "UNKNOWN");
   }
   const slots = [10, 20].map((date) => Date.UTC(2026, 2, date, 12));
-  const early = buildForecast(learned, open(10, 20).belief, slots).chances;
-  const late = buildForecast(learned, open(20, 10).belief, slots).chances;
+  const early = buildForecast(model, open(10, 20).belief, slots).chances;
+  const late = buildForecast(model, open(20, 10).belief, slots).chances;
   assert.ok(early[0]! > late[0]! + 0.1 && late[1]! > early[1]! + 0.1, `${[...early]} against ${[...late]}`);
 });

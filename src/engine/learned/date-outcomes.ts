@@ -19,9 +19,9 @@ const REACH_DAYS = 2;
 /** The latest are kept, about as many as are loaded from a customer's history. */
 const MAX_CHARGES = 24;
 
-const NEARNESS_BY_DATE = Array.from({ length: DATE_COUNT }, (_, one) =>
-  Float64Array.from({ length: DATE_COUNT }, (_, other) => {
-    const days = Math.abs(one - other);
+const NEARNESS_BY_DATE = Array.from({ length: DATE_COUNT }, (_, date) =>
+  Float64Array.from({ length: DATE_COUNT }, (_, otherDate) => {
+    const days = Math.abs(date - otherDate);
     return Math.exp(-(days === 0 ? 0 : Math.max(1, Math.min(days, DAYS_PER_MONTH - days))) / REACH_DAYS);
   }),
 );
@@ -64,14 +64,14 @@ export function computeDateCells(charges: readonly DatedCharge[], until: number)
   const cells = new Uint8Array(DATE_COUNT);
   for (let date = 0; date < DATE_COUNT; date++) {
     const nearness = NEARNESS_BY_DATE[date]!;
-    let good = 0;
+    let goodShare = 0;
     let bad = 0;
     for (let k = 0; k < count; k++) {
       const n = chargedByDate[k]!;
-      good += nearness[n]! * approvedByDate[n]!;
+      goodShare += nearness[n]! * approvedByDate[n]!;
       bad += nearness[n]! * failedByDate[n]!;
     }
-    cells[date] = STEP_COUNT * stepOf(good) + stepOf(bad);
+    cells[date] = STEP_COUNT * stepOf(goodShare) + stepOf(bad);
   }
   return cells;
 }

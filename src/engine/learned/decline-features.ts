@@ -10,7 +10,7 @@ export interface DeclineFeatures {
 }
 
 /** One reason may come with several codes, each with its own best wait. */
-export function applyDecline(belief: CasePosterior, { name, row }: DeclineFeatures) {
-  belief.thenName = name;
-  if (row !== null) belief.rows = withCodeRow(belief.rows, row);
+export function applyDecline(posterior: CasePosterior, { name, row }: DeclineFeatures) {
+  posterior.laterCodeFeature = name;
+  if (row !== null) posterior.rows = withCodeRow(posterior.rows, row);
 }

@@ -17,8 +17,8 @@ export function firstRetryCounts({ firsts }: LearnedModel, { reason }: Pick<Case
   return firsts.subarray(from, from + ELAPSED_BINS);
 }
 
-export function countFirstRetry(learned: LearnedModel, belief: CasePosterior, at: number) {
-  const counts = firstRetryCounts(learned, belief);
+export function countFirstRetry(model: LearnedModel, posterior: CasePosterior, at: number) {
+  const counts = firstRetryCounts(model, posterior);
   for (let n = 0; n < counts.length; n++) counts[n]! *= FADE_FACTOR;
-  counts[elapsedBucket(belief, at)]!++;
+  counts[elapsedBucket(posterior, at)]!++;
 }

@@ -34,16 +34,16 @@ export interface Forecast {
   /** By slot: when the answer arrives, for a debit the end of its booking day. Null: at once. */
   answeredAt: Float64Array | null;
   /** Success probability as the very next retry. */
-  next: Float64Array;
+  nextChances: Float64Array;
   /**
    * Success probability as a later retry, twice per index: without new pay since the retry before, and with it. Valid after
-   * `foresee`.
+   * `computeLaterChances`.
    */
-  later: Float64Array;
+  laterChances: Float64Array;
   /** Last pay day; 0 if the hypothesis is not about pay. */
   paidOn: Int32Array;
-  /** Fills `later` for these slots. */
-  foresee(slots: readonly number[]): void;
+  /** Fills `laterChances` for these slots. */
+  computeLaterChances(slots: readonly number[]): void;
 }
 
 const MAX_DAYS = 370;
@@ -55,13 +55,13 @@ const MIN_SHARE = 0.006;
 /** Between later retries. */
 const USUAL_GAP_MS = 3.5 * DAY_MS;
 
-/** Kept for `foresee`. */
+/** Kept for `computeLaterChances`. */
 interface ForecastInput {
-  learned: LearnedModel;
-  belief: CasePosterior;
+  model: LearnedModel;
+  posterior: CasePosterior;
   slots: readonly number[];
   /** The hypotheses in the forecast, cycles first, and how many are cycles. */
-  kept: readonly number[];
+  likelyIndices: readonly number[];
   cycles: number;
   /**
    * By slot, without the hypothesis's weight: scores as the very next and as a later retry, and their scale (see
@@ -75,60 +75,64 @@ interface ForecastInput {
 }
 
 /** @param slots  earliest first; at most two a day over a year */
-export function buildForecast(learned: LearnedModel, belief: CasePosterior, slots: readonly number[]): Forecast {
-  const { mean } = learned;
-  const lastDay = settlementDay(belief.clock, belief.lastTriedAt);
-  const end = settlementDay(belief.clock, slots.at(-1) ?? belief.lastTriedAt);
-  const { kept, shares, cycles } = selectLikely(belief, lastDay, end);
-  const width = kept.length;
+export function buildForecast(model: LearnedModel, posterior: CasePosterior, slots: readonly number[]): Forecast {
+  const { mean } = model;
+  const lastDay = settlementDay(posterior.clock, posterior.lastTriedAt);
+  const end = settlementDay(posterior.clock, slots.at(-1) ?? posterior.lastTriedAt);
+  const { likelyIndices, shares, cycles } = selectLikely(posterior, lastDay, end);
+  const width = likelyIndices.length;
   if (slots.length > MAX_SLOTS)
     throw new RangeError(`${slots.length} slots, and at most ${MAX_SLOTS} can be looked at`);
   const size = slots.length * width;
-  const tables = { next: new Float64Array(size), later: new Float64Array(2 * size), paidOn: new Int32Array(size) };
-  const { next, paidOn } = tables;
+  const tables = {
+    nextChances: new Float64Array(size),
+    laterChances: new Float64Array(2 * size),
+    paidOn: new Int32Array(size),
+  };
+  const { nextChances, paidOn } = tables;
   const cycleCells = new Int32Array(size);
   const kindCells = new Int32Array(cycles);
   const lastPaidOn = new Int32Array(cycles);
   const chances = new Float64Array(slots.length);
   const then = daysSincePay(lastDay);
   for (let k = 0; k < cycles; k++) {
-    kindCells[k] = sincePayCell(belief.standing, PAID_BETWEEN.fresh, KIND_BY_CYCLE[kept[k]!]!, 0);
-    lastPaidOn[k] = lastDay - then.row[then.from + kept[k]!]!;
+    kindCells[k] = sincePayCell(posterior.standing, PAID_BETWEEN.fresh, KIND_BY_CYCLE[likelyIndices[k]!]!, 0);
+    lastPaidOn[k] = lastDay - then.row[then.from + likelyIndices[k]!]!;
   }
-  const { scores: slotScores, laterScores, scales: slotScales } = scoreSlots(learned, belief, slots);
+  const { scores: slotScores, laterScores, scales: slotScales } = scoreSlots(model, posterior, slots);
   for (let s = 0; s < slots.length; s++) {
     const at = slots[s]!;
     const score = slotScores[s]!;
     const scale = slotScales[s]!;
-    const day = settlementDay(belief.clock, at);
+    const day = settlementDay(posterior.clock, at);
     const { row, from } = daysSincePay(day);
-    const bins = sincePayBins(settlementHour(belief.clock, at));
+    const bins = sincePayBins(settlementHour(posterior.clock, at));
     let chance = 0;
-    let place = s * width;
-    for (let k = 0; k < cycles; k++, place++) {
-      const since = row[from + kept[k]!]!;
+    let cellIndex = s * width;
+    for (let k = 0; k < cycles; k++, cellIndex++) {
+      const since = row[from + likelyIndices[k]!]!;
       const cell = kindCells[k]! + bins[since]!;
       const paid = day - since;
-      paidOn[place] = paid;
-      cycleCells[place] = cell;
+      paidOn[cellIndex] = paid;
+      cycleCells[cellIndex] = cell;
       const p = normalCdf((score + mean[paid === lastPaidOn[k] ? cell + FRESH_TO_SAME_OFFSET : cell]!) * scale);
-      next[place] = p;
+      nextChances[cellIndex] = p;
       chance += shares[k]! * p;
     }
-    const others = computeOtherEffectChances(learned, belief, at, score, scale);
-    for (let k = cycles; k < width; k++, place++) {
-      const p = others[otherEffectOf(belief, kept[k]!, at)]!;
-      paidOn[place] = 0;
-      next[place] = p;
+    const others = computeOtherEffectChances(model, posterior, at, score, scale);
+    for (let k = cycles; k < width; k++, cellIndex++) {
+      const p = others[otherEffectOf(posterior, likelyIndices[k]!, at)]!;
+      paidOn[cellIndex] = 0;
+      nextChances[cellIndex] = p;
       chance += shares[k]! * p;
     }
     chances[s] = chance;
   }
   const input = {
-    learned,
-    belief,
+    model,
+    posterior,
     slots,
-    kept,
+    likelyIndices,
     cycles,
     scores: slotScores,
     laterScores,
@@ -136,11 +140,11 @@ export function buildForecast(learned: LearnedModel, belief: CasePosterior, slot
     cells: cycleCells,
   };
   const isForeseen = new Uint8Array(slots.length);
-  const foresee = (some: readonly number[]) => {
-    for (const slot of some) if (isForeseen[slot]! === 0) fillLaterChances(input, slot, tables.later);
-    for (const slot of some) isForeseen[slot] = 1;
+  const computeLaterChances = (someSlots: readonly number[]) => {
+    for (const slot of someSlots) if (isForeseen[slot]! === 0) fillLaterChances(input, slot, tables.laterChances);
+    for (const slot of someSlots) isForeseen[slot] = 1;
   };
-  return { slots, shares, chances, answeredAt: answerTimes(belief, slots), ...tables, foresee };
+  return { slots, shares, chances, answeredAt: answerTimes(posterior, slots), ...tables, computeLaterChances };
 }
 
 function answerTimes({ clock }: CasePosterior, slots: readonly number[]) {
@@ -150,51 +154,54 @@ function answerTimes({ clock }: CasePosterior, slots: readonly number[]) {
 
 // Not a closure, like all long functions here: V8 discards a closure's optimized code when the next forecast creates it again.
 function fillLaterChances(
-  { learned, belief, slots, kept, cycles, laterScores, scales, cells }: ForecastInput,
+  { model, posterior, slots, likelyIndices, cycles, laterScores, scales, cells }: ForecastInput,
   slot: number,
-  later: Float64Array,
+  laterChances: Float64Array,
 ) {
-  const { mean } = learned;
-  const width = kept.length;
+  const { mean } = model;
+  const width = likelyIndices.length;
   const score = laterScores[slot]!;
   const scale = scales[slot]!;
-  let place = slot * width;
-  for (let k = 0; k < cycles; k++, place++) {
-    const cell = cells[place]!;
-    later[2 * place] = normalCdf((score + mean[cell + FRESH_TO_SAME_OFFSET]!) * scale);
-    later[2 * place + 1] = normalCdf((score + mean[cell]!) * scale);
+  let cellIndex = slot * width;
+  for (let k = 0; k < cycles; k++, cellIndex++) {
+    const cell = cells[cellIndex]!;
+    laterChances[2 * cellIndex] = normalCdf((score + mean[cell + FRESH_TO_SAME_OFFSET]!) * scale);
+    laterChances[2 * cellIndex + 1] = normalCdf((score + mean[cell]!) * scale);
   }
   const at = slots[slot]!;
-  const others = computeOtherEffectChances(learned, belief, at, score, scale);
-  for (let k = cycles; k < width; k++, place++)
-    later[2 * place] = later[2 * place + 1] = others[otherEffectOf(belief, kept[k]!, at)]!;
+  const others = computeOtherEffectChances(model, posterior, at, score, scale);
+  for (let k = cycles; k < width; k++, cellIndex++)
+    laterChances[2 * cellIndex] = laterChances[2 * cellIndex + 1] =
+      others[otherEffectOf(posterior, likelyIndices[k]!, at)]!;
 }
 
 /** For `ForecastInput`. */
-function scoreSlots({ mean, variance }: LearnedModel, belief: CasePosterior, slots: readonly number[]) {
+function scoreSlots({ mean, variance }: LearnedModel, posterior: CasePosterior, slots: readonly number[]) {
   const slotScores = new Float64Array(slots.length);
   const laterSlotScores = new Float64Array(slots.length);
   const slotScales = new Float64Array(slots.length);
   const weightIndices = new Int32Array(MAX_ACTIVE_WEIGHTS);
   let shared = 0;
   let unknown = CELL_VARIANCE;
-  const known = writeCaseWeights(belief, weightIndices);
-  for (let n = 0; n < known; n++) {
+  const knownCount = writeCaseWeights(posterior, weightIndices);
+  for (let n = 0; n < knownCount; n++) {
     shared += mean[weightIndices[n]!]!;
     unknown += variance[weightIndices[n]!]!;
   }
-  const rowScores = sumRows(mean, belief.rows);
-  const rowSpreads = sumRows(variance, belief.rows);
-  const of = classOf(belief.reason);
-  const laterTries = mean[attemptsWeight(of, belief.tries + 1)]! - mean[attemptsWeight(of, belief.tries)]!;
-  const usualGap = mean[gapWeight(of, USUAL_GAP_MS)]!;
+  const rowScores = sumRows(mean, posterior.rows);
+  const rowSpreads = sumRows(variance, posterior.rows);
+  const classIndex = classOf(posterior.reason);
+  const laterTries =
+    mean[attemptsWeight(classIndex, posterior.retryCount + 1)]! -
+    mean[attemptsWeight(classIndex, posterior.retryCount)]!;
+  const usualGap = mean[gapWeight(classIndex, USUAL_GAP_MS)]!;
   for (let s = 0; s < slots.length; s++) {
     const at = slots[s]!;
     const count = writeHistoryWeights(
-      belief,
+      posterior,
       at,
       weightIndices,
-      writeCalendarWeights(of, belief.clock, at, weightIndices, 0),
+      writeCalendarWeights(classIndex, posterior.clock, at, weightIndices, 0),
     );
     let score = shared;
     let spread = unknown;
@@ -202,7 +209,7 @@ function scoreSlots({ mean, variance }: LearnedModel, belief: CasePosterior, slo
       score += mean[weightIndices[n]!]!;
       spread += variance[weightIndices[n]!]!;
     }
-    const columns = fillColumnsAt(belief, at);
+    const columns = fillColumnsAt(posterior, at);
     for (let n = 0; n < columns.length; n++) {
       score += rowScores[columns[n]!]!;
       spread += rowSpreads[columns[n]!]!;
@@ -210,9 +217,10 @@ function scoreSlots({ mean, variance }: LearnedModel, belief: CasePosterior, slo
     slotScores[s] = score;
     slotScales[s] = uncertaintyScale(spread);
     // Rows count as for the very next retry: in training, a longer wait was also a later time, so rows cannot separate the two.
-    laterSlotScores[s] = score + laterTries + usualGap - mean[gapWeight(of, at - belief.lastTriedAt)]!;
+    laterSlotScores[s] = score + laterTries + usualGap - mean[gapWeight(classIndex, at - posterior.lastTriedAt)]!;
     // The next retry says more than the other invoice's charge before it.
-    if (belief.beside) laterSlotScores[s]! -= mean[otherInvoiceWeight(belief.beside.approved, at - belief.beside.at)]!;
+    if (posterior.otherCharge)
+      laterSlotScores[s]! -= mean[otherInvoiceWeight(posterior.otherCharge.approved, at - posterior.otherCharge.at)]!;
   }
   return { scores: slotScores, laterScores: laterSlotScores, scales: slotScales };
 }
@@ -242,14 +250,14 @@ function selectLikely({ shares }: CasePosterior, from: number, to: number) {
     mergedShares[twin]! += shares[c]!;
     paid += shares[c]!;
   }
-  const kept: number[] = [];
+  const likelyIndices: number[] = [];
   const keptShares: number[] = [];
   for (let c = 0; c < CYCLE_COUNT; c++) {
     if (twins[c] !== c || mergedShares[c]! < MIN_SHARE * paid) continue;
-    kept.push(mergedInto[c]!);
+    likelyIndices.push(mergedInto[c]!);
     keptShares.push(mergedShares[c]!);
   }
-  const cycles = kept.length;
+  const cycles = likelyIndices.length;
   scaleToSum(keptShares, 0, paid);
   let passes = 0;
   let likeliest = CYCLE_COUNT;
@@ -259,13 +267,13 @@ function selectLikely({ shares }: CasePosterior, from: number, to: number) {
   }
   for (let e = CYCLE_COUNT; e < NEVER_HYPOTHESIS; e++) {
     if (shares[e]! < MIN_SHARE * (paid + passes) && e !== likeliest) continue;
-    kept.push(e);
+    likelyIndices.push(e);
     keptShares.push(shares[e]!);
   }
   scaleToSum(keptShares, cycles, passes);
-  kept.push(NEVER_HYPOTHESIS);
+  likelyIndices.push(NEVER_HYPOTHESIS);
   keptShares.push(shares[NEVER_HYPOTHESIS]!);
-  return { kept, shares: Float64Array.from(keptShares), cycles };
+  return { likelyIndices, shares: Float64Array.from(keptShares), cycles };
 }
 
 /** From an index on; all zeros stay zero. */
@@ -289,9 +297,9 @@ function findEqualCycles(from: number, to: number): Uint8Array {
     const days = [from, from + ((to - from) >> 2), (from + to) >> 1, to - ((to - from) >> 2), to].map(daysSincePay);
     const alike = new Map<string, number>();
     twins = Uint8Array.from({ length: CYCLE_COUNT }, (_, c) => {
-      const looks = [KIND_BY_CYCLE[c], ...days.map(({ row, from: at }) => row[at + c])].join();
-      if (!alike.has(looks)) alike.set(looks, c);
-      return alike.get(looks)!;
+      const signature = [KIND_BY_CYCLE[c], ...days.map(({ row, from: at }) => row[at + c])].join();
+      if (!alike.has(signature)) alike.set(signature, c);
+      return alike.get(signature)!;
     });
     equalCyclesByDays.set(key, twins);
   }

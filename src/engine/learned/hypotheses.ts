@@ -47,16 +47,16 @@ export const kindOf = (explanation: number) => Math.max(KIND_CYCLE, explanation 
 
 /** @param offsetMs  local time minus UTC at the first failure */
 export function holdEnds(firstFailedAt: number, offsetMs: number): Float64Array {
-  const ends = new Float64Array(HOLD_COUNT);
+  const endTimes = new Float64Array(HOLD_COUNT);
   HOLD_DAYS.forEach((days, n) => {
-    ends[n] = firstFailedAt + days * DAY_MS;
+    endTimes[n] = firstFailedAt + days * DAY_MS;
   });
   const day = Math.floor((firstFailedAt + offsetMs) / DAY_MS);
   const startOf = (days: number) => (day + days) * DAY_MS - offsetMs;
-  ends[HOLD_DAYS.length] = startOf(1);
-  ends[HOLD_DAYS.length + 1] = startOf(7 - ((weekdayOf(day) + 6) % 7));
-  ends[HOLD_DAYS.length + 2] = startOf(monthLength(day) - dayOfMonth(day) + 1);
-  return ends;
+  endTimes[HOLD_DAYS.length] = startOf(1);
+  endTimes[HOLD_DAYS.length + 1] = startOf(7 - ((weekdayOf(day) + 6) % 7));
+  endTimes[HOLD_DAYS.length + 2] = startOf(monthLength(day) - dayOfMonth(day) + 1);
+  return endTimes;
 }
 
 /** Relative frequency by length in days; null: ends at a calendar boundary. */
@@ -85,12 +85,12 @@ const USUAL_SHARES: Readonly<Record<Reason, readonly [number, number, number, ho
 
 /** Returns KIND_COUNT initial probabilities. */
 export function usualKindChances(reason: Reason): Float64Array {
-  const [cycle, anyDay, never, holds] = USUAL_SHARES[reason];
+  const [cycle, anyDay, neverShare, holds] = USUAL_SHARES[reason];
   const kinds = new Float64Array(KIND_COUNT);
   kinds[KIND_CYCLE] = cycle;
   kinds[KIND_ANY_DAY] = anyDay;
-  kinds[KIND_NEVER] = never;
-  const rest = 1 - cycle - anyDay - never;
+  kinds[KIND_NEVER] = neverShare;
+  const rest = 1 - cycle - anyDay - neverShare;
   const weights = [...HOLD_DAYS, ...CALENDAR_TURNS.map(() => null)].map(HOLD_SHAPES[holds]);
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   for (let n = 0; n < HOLD_COUNT; n++) kinds[kindOf(FIRST_HOLD + n)] = (rest * weights[n]!) / total;

@@ -153,16 +153,16 @@ function usualCycleCounts(people: number): Float64Array {
 }
 
 /** Combines the country's own counts and all customers'. */
-export function cycleChances(learned: LearnedModel, country: string): Float64Array {
-  const everywhere = learned.cycles;
-  const own = learned.countryCycles.get(country);
+export function cycleChances(model: LearnedModel, country: string): Float64Array {
+  const everywhere = model.cycles;
+  const ownCounts = model.countryCycles.get(country);
   let total = 0;
   for (let c = 0; c < CYCLE_COUNT; c++) total += everywhere[c]!;
   const chances = new Float64Array(CYCLE_COUNT);
   const pooled = EVERYWHERE_COUNT / total;
   let sum = 0;
   for (let c = 0; c < CYCLE_COUNT; c++) {
-    const count = everywhere[c]! * pooled + (own ? own[c]! : 0);
+    const count = everywhere[c]! * pooled + (ownCounts ? ownCounts[c]! : 0);
     chances[c] = Math.max(count, 1e-4);
     sum += chances[c]!;
   }

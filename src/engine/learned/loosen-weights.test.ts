@@ -22,24 +22,29 @@ const HOUR = 3_600_000;
 const FAILED_AT = Date.parse("2026-03-12T00:00:00Z");
 
 /** Trains on retries of two networks' cards by day and by night, approved as `isGood` returns. */
-function trainModel(isGood: (network: string, byDay: boolean, n: number) => boolean, tries: number): LearnedModel {
-  const learned = newLearnedModel();
-  for (let n = 0; n < tries; n++) {
+function trainModel(isGood: (network: string, byDay: boolean, n: number) => boolean, retryCount: number): LearnedModel {
+  const model = newLearnedModel();
+  for (let n = 0; n < retryCount; n++) {
     const [network, byDay] = [n % 2 === 0 ? "visa" : "amex", n % 4 < 2];
-    const person = newCustomerPosterior(learned, "SE");
-    const facts = { reason: "GENERIC", code: "05", standing: STANDINGS.between, codeName: WEIGHT_STARTS.name } as const;
-    const of = { names: new Int32Array(0), rows: Int32Array.of(rowStart("network", network)) };
-    const belief = newCasePosterior(learned, person, {
+    const person = newCustomerPosterior(model, "SE");
+    const facts = {
+      reason: "GENERIC",
+      code: "05",
+      standing: STANDINGS.between,
+      codeFeature: WEIGHT_STARTS.name,
+    } as const;
+    const classIndex = { features: new Int32Array(0), rows: Int32Array.of(rowStart("network", network)) };
+    const posterior = newCasePosterior(model, person, {
       ...facts,
-      ...of,
+      ...classIndex,
       clock: { offsetMs: 0, booking: IMMEDIATE },
       failedAt: FAILED_AT,
       recent: [],
     });
     const at = FAILED_AT + (3 * 24 + (byDay ? 13 : 1)) * HOUR;
-    learnRetry(learned, person, belief, at, isGood(network, byDay, n) ? null : "GENERIC");
+    learnRetry(model, person, posterior, at, isGood(network, byDay, n) ? null : "GENERIC");
   }
-  return learned;
+  return model;
 }
 
 const INITIAL_MODEL = newLearnedModel();
@@ -49,21 +54,21 @@ const variancesOf = ({ variance }: LearnedModel, columns: number) => {
 };
 
 test("the hours of all networks are loosened, and their weekdays are not, when two networks differ by day and night", () => {
-  const learned = trainModel((network, byDay) => (network === "visa") === byDay, 600);
+  const model = trainModel((network, byDay) => (network === "visa") === byDay, 600);
   const [before] = variancesOf(INITIAL_MODEL, 0);
   const unmet = rowStart("network", "elo");
-  assert.ok(learned.variance[unmet]! > before!, "what is learned of two holds for a third one");
-  assert.ok(learned.variance[unmet + COLUMN_EDGES[1]!]! <= before!);
+  assert.ok(model.variance[unmet]! > before!, "what is learned of two holds for a third one");
+  assert.ok(model.variance[unmet + COLUMN_EDGES[1]!]! <= before!);
   const gain = (network: string) => {
     const row = rowStart("network", network);
-    return learned.mean[row + dayPartColumn(13)]! - learned.mean[row + dayPartColumn(1)]!;
+    return model.mean[row + dayPartColumn(13)]! - model.mean[row + dayPartColumn(1)]!;
   };
   assert.ok(gain("visa") > 0.5 && gain("amex") < -0.5, `${gain("visa")} and ${gain("amex")}`);
 });
 
 test("almost nothing is loosened when outcomes do not depend on the attributes", () => {
   const draw = createPseudoRandom(7);
-  const learned = newLearnedModel();
+  const model = newLearnedModel();
   for (let n = 0; n < 5000; n++) {
     const one = (values: string) => values.split(" ")[Math.floor(draw() * values.split(" ").length)]!;
     const rows = rowsOf({
@@ -77,10 +82,15 @@ test("almost nothing is loosened when outcomes do not depend on the attributes",
       issuer: one("a b c d e"),
       period: one("1month 1year"),
     });
-    const person = newCustomerPosterior(learned, "SE");
-    const facts = { reason: "GENERIC", code: "05", standing: STANDINGS.between, codeName: WEIGHT_STARTS.name } as const;
-    const of = {
-      names: new Int32Array(0),
+    const person = newCustomerPosterior(model, "SE");
+    const facts = {
+      reason: "GENERIC",
+      code: "05",
+      standing: STANDINGS.between,
+      codeFeature: WEIGHT_STARTS.name,
+    } as const;
+    const classIndex = {
+      features: new Int32Array(0),
       rows,
       clock: { offsetMs: 0, booking: IMMEDIATE },
       failedAt: FAILED_AT,
@@ -88,9 +98,9 @@ test("almost nothing is loosened when outcomes do not depend on the attributes",
     };
     const at = FAILED_AT + Math.floor(1 + draw() * 600) * HOUR;
     learnRetry(
-      learned,
+      model,
       person,
-      newCasePosterior(learned, person, { ...facts, ...of }),
+      newCasePosterior(model, person, { ...facts, ...classIndex }),
       at,
       draw() < 0.3 ? null : "GENERIC",
     );
@@ -98,19 +108,19 @@ test("almost nothing is loosened when outcomes do not depend on the attributes",
   const loosened = WEIGHT_GROUPS.filter(({ from, width, rows }) => {
     const last = from + width - 1 + (rows - 1) * ROW_WIDTH;
     return (
-      learned.variance[from]! > INITIAL_MODEL.variance[from]! || learned.variance[last]! > INITIAL_MODEL.variance[last]!
+      model.variance[from]! > INITIAL_MODEL.variance[from]! || model.variance[last]! > INITIAL_MODEL.variance[last]!
     );
   });
   assert.ok(loosened.length <= 3, `${loosened.length} of ${WEIGHT_GROUPS.length}`);
 });
 
 /** Runs `count` updates that each pull a weight by its distance from the truth. */
-function trainWeight(learned: LearnedModel, weight: number, truth: number, count: number) {
+function trainWeight(model: LearnedModel, weight: number, truth: number, count: number) {
   for (let n = 0; n < count; n++) {
-    const pull = truth - learned.mean[weight]! + (n % 2 === 0 ? 0.5 : -0.5);
-    recordStrain(learned, weight, pull);
-    learned.mean[weight]! += 0.01 * pull;
-    loosenStiffGroups(learned);
+    const pull = truth - model.mean[weight]! + (n % 2 === 0 ? 0.5 : -0.5);
+    recordStrain(model, weight, pull);
+    model.mean[weight]! += 0.01 * pull;
+    loosenStiffGroups(model);
   }
 }
 
@@ -122,14 +132,14 @@ test("a group is loosened up to a limit when its prior was wrong in any directio
     [0.6, 1.6],
     [0.6, -0.6],
   ] as const) {
-    const learned = newLearnedModel();
+    const model = newLearnedModel();
     for (const index of [weight, WEIGHT_STARTS.name]) {
-      learned.start[index] = learned.mean[index] = prior;
-      trainWeight(learned, index, truth, 300);
+      model.start[index] = model.mean[index] = prior;
+      trainWeight(model, index, truth, 300);
     }
-    const now = learned.variance[weight]!;
+    const now = model.variance[weight]!;
     assert.ok(now > INITIAL_MODEL.variance[weight]! && now <= varianceMax, `from ${prior} to ${truth}: ${now}`);
-    assert.equal(learned.variance[WEIGHT_STARTS.name], INITIAL_MODEL.variance[WEIGHT_STARTS.name]);
+    assert.equal(model.variance[WEIGHT_STARTS.name], INITIAL_MODEL.variance[WEIGHT_STARTS.name]);
   }
   assert.equal(GROUP_BY_WEIGHT[WEIGHT_STARTS.name], NO_GROUP);
   const right = newLearnedModel();
@@ -139,31 +149,31 @@ test("a group is loosened up to a limit when its prior was wrong in any directio
 });
 
 test("a group is loosened again when its learned weights no longer hold", () => {
-  const learned = newLearnedModel();
+  const model = newLearnedModel();
   const weight = rowStart("network", "visa");
   const usual = INITIAL_MODEL.variance[weight]!;
-  learned.mean[weight] = 0.8;
-  for (let n = 0; n < 600; n++) recordStrain(learned, weight, n % 2 === 0 ? 0.5 : -0.5);
-  loosenStiffGroups(learned);
-  assert.equal(learned.variance[weight], usual, "it is right");
-  for (let n = 0; n < 600; n++) recordStrain(learned, weight, n % 2 === 0 ? 0.2 : -0.8);
-  loosenStiffGroups(learned);
-  assert.ok(learned.variance[weight]! > usual, `${learned.variance[weight]}`);
+  model.mean[weight] = 0.8;
+  for (let n = 0; n < 600; n++) recordStrain(model, weight, n % 2 === 0 ? 0.5 : -0.5);
+  loosenStiffGroups(model);
+  assert.equal(model.variance[weight], usual, "it is right");
+  for (let n = 0; n < 600; n++) recordStrain(model, weight, n % 2 === 0 ? 0.2 : -0.8);
+  loosenStiffGroups(model);
+  assert.ok(model.variance[weight]! > usual, `${model.variance[weight]}`);
 });
 
 test("loosening takes more each time a group was too stiff, but not because its learned weights became wrong", () => {
   const weight = rowStart("network", "visa");
   const made = () => {
-    const learned = newLearnedModel();
-    learned.mean[weight] = 0.8;
-    return learned;
+    const model = newLearnedModel();
+    model.mean[weight] = 0.8;
+    return model;
   };
-  const lessonsToLoosen = (learned: LearnedModel) => {
-    const before = learned.variance[weight]!;
+  const lessonsToLoosen = (model: LearnedModel) => {
+    const before = model.variance[weight]!;
     let count = 0;
-    for (; learned.variance[weight] === before; count++) {
-      recordStrain(learned, weight, 0.2);
-      loosenStiffGroups(learned);
+    for (; model.variance[weight] === before; count++) {
+      recordStrain(model, weight, 0.2);
+      loosenStiffGroups(model);
     }
     return count;
   };

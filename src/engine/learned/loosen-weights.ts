@@ -30,11 +30,11 @@ export const newStrain = () => new Float64Array(STRAIN_WIDTH * WEIGHT_GROUPS.len
  *
  * @param pull  derivative of the outcome's log-likelihood by the weight
  */
-export function recordStrain(learned: LearnedModel, weight: number, pull: number) {
+export function recordStrain(model: LearnedModel, weight: number, pull: number) {
   const group = GROUP_BY_WEIGHT[weight]!;
   if (group === NO_GROUP) return;
-  const { mean, start, strain } = learned;
-  const { stiffGroups } = learned.workspace;
+  const { mean, start, strain } = model;
+  const { stiffGroups } = model.workspace;
   const at = STRAIN_WIDTH * group;
   const gain = pull * (mean[weight]! - start[weight]!);
   const sum = strain[at + SUM_INDEX]! * FADE_FACTOR + gain;

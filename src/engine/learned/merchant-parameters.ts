@@ -17,22 +17,22 @@ const RETRY_COUNTS_START = PARAMETERS_PER_FEATURE * MERCHANT_FEATURE_INDICES.len
 const SHORTFALLS_START = RETRY_COUNTS_START + newLearnedModel().tries.length;
 export const MERCHANT_PARAMETER_COUNT = SHORTFALLS_START + newLearnedModel().shortfalls.length;
 
-export function copyMerchantParameters(learned: LearnedModel): Float64Array {
-  const named = MERCHANT_FEATURE_INDICES.flatMap((index) => {
-    const shifts = learned.shifts.subarray(shiftIndex(index)).subarray(0, FAMILIES.length);
-    return [learned.mean[index]!, learned.variance[index]!, ...shifts, learned.seen[index - WEIGHT_STARTS.name]!];
+export function copyMerchantParameters(model: LearnedModel): Float64Array {
+  const featureWeights = MERCHANT_FEATURE_INDICES.flatMap((index) => {
+    const shifts = model.shifts.subarray(shiftIndex(index)).subarray(0, FAMILIES.length);
+    return [model.mean[index]!, model.variance[index]!, ...shifts, model.seen[index - WEIGHT_STARTS.name]!];
   });
-  return Float64Array.from([...named, ...learned.tries, ...learned.shortfalls]);
+  return Float64Array.from([...featureWeights, ...model.tries, ...model.shortfalls]);
 }
 
-export function setMerchantParameters(learned: LearnedModel, own: Float64Array) {
+export function setMerchantParameters(model: LearnedModel, parameters: Float64Array) {
   MERCHANT_FEATURE_INDICES.forEach((index, n) => {
-    const [mean, variance, ...rest] = own.subarray(n * PARAMETERS_PER_FEATURE, (n + 1) * PARAMETERS_PER_FEATURE);
-    learned.mean[index] = mean!;
-    learned.variance[index] = variance!;
-    learned.shifts.set(rest.slice(0, FAMILIES.length), shiftIndex(index));
-    learned.seen[index - WEIGHT_STARTS.name] = rest.at(-1)!;
+    const [mean, variance, ...rest] = parameters.subarray(n * PARAMETERS_PER_FEATURE, (n + 1) * PARAMETERS_PER_FEATURE);
+    model.mean[index] = mean!;
+    model.variance[index] = variance!;
+    model.shifts.set(rest.slice(0, FAMILIES.length), shiftIndex(index));
+    model.seen[index - WEIGHT_STARTS.name] = rest.at(-1)!;
   });
-  learned.tries.set(own.subarray(RETRY_COUNTS_START, SHORTFALLS_START));
-  learned.shortfalls.set(own.subarray(SHORTFALLS_START));
+  model.tries.set(parameters.subarray(RETRY_COUNTS_START, SHORTFALLS_START));
+  model.shortfalls.set(parameters.subarray(SHORTFALLS_START));
 }

@@ -219,8 +219,8 @@ export function rowStart(kind: RowKind, value: string | number): number {
 
 /** Unknown values (null) have no row. */
 export function rowsOf(values: RowValues): Int32Array {
-  const known = Object.entries(values).filter((each): each is [RowKind, string | number] => each[1] !== null);
-  return Int32Array.from(known, ([kind, value]) => rowStart(kind, value));
+  const knownValues = Object.entries(values).filter((entry): entry is [RowKind, string | number] => entry[1] !== null);
+  return Int32Array.from(knownValues, ([kind, value]) => rowStart(kind, value));
 }
 
 /**
@@ -230,8 +230,8 @@ export function rowsOf(values: RowValues): Int32Array {
  */
 export function withCodeRow(rows: Int32Array, row: number): Int32Array {
   const { start, rows: count } = ROWS_BY_KIND.code;
-  const isCode = (each: number) => each >= start && each < start + count * ROW_WIDTH;
-  return Int32Array.from([...rows.filter((each) => !isCode(each)), row]);
+  const isCode = (row: number) => row >= start && row < start + count * ROW_WIDTH;
+  return Int32Array.from([...rows.filter((row) => !isCode(row)), row]);
 }
 
 export const dayPartColumn = (hour: number) => COLUMN_STARTS.dayPart + (hour >> 2);
@@ -246,12 +246,12 @@ interface RowTime {
 }
 
 /** Writes COLUMN_GROUPS numbers. */
-export function fillColumns(of: RowTime, columns: Int32Array) {
-  columns[0] = dayPartColumn(of.hour);
-  columns[1] = COLUMN_STARTS.weekday + of.weekday;
-  columns[2] = COLUMN_STARTS.date + of.date - 1;
-  columns[3] = COLUMN_STARTS.elapsed + elapsedBin(of.elapsedMs);
-  columns[4] = COLUMN_STARTS.gap + gapBin(of.gapMs);
+export function fillColumns(time: RowTime, columns: Int32Array) {
+  columns[0] = dayPartColumn(time.hour);
+  columns[1] = COLUMN_STARTS.weekday + time.weekday;
+  columns[2] = COLUMN_STARTS.date + time.date - 1;
+  columns[3] = COLUMN_STARTS.elapsed + elapsedBin(time.elapsedMs);
+  columns[4] = COLUMN_STARTS.gap + gapBin(time.gapMs);
 }
 
 function findBin(value: number, edges: readonly number[]) {
@@ -262,29 +262,33 @@ function findBin(value: number, edges: readonly number[]) {
 
 const ELAPSED_EDGES = [0.25, 0.75, 1.5, 2.5, 4, 6, 9, 13, 20].map((days) => days * DAY_MS);
 export const elapsedBin = (ms: number) => findBin(ms, ELAPSED_EDGES);
-export const elapsedWeight = (of: number, ms: number) => WEIGHT_STARTS.elapsed + of * ELAPSED_BINS + elapsedBin(ms);
+export const elapsedWeight = (classIndex: number, ms: number) =>
+  WEIGHT_STARTS.elapsed + classIndex * ELAPSED_BINS + elapsedBin(ms);
 
 const GAP_EDGES = [3, 9, 18, 36, 72, 120, 216].map((hours) => hours * HOUR_MS);
 const gapBin = (ms: number) => findBin(ms, GAP_EDGES);
-export const gapWeight = (of: number, ms: number) => WEIGHT_STARTS.gap + of * GAP_BINS + gapBin(ms);
+export const gapWeight = (classIndex: number, ms: number) => WEIGHT_STARTS.gap + classIndex * GAP_BINS + gapBin(ms);
 
-export const attemptsWeight = (of: number, tries: number) =>
-  WEIGHT_STARTS.tries + of * ATTEMPT_BINS + Math.min(ATTEMPT_BINS - 1, tries);
+export const attemptsWeight = (classIndex: number, retryCount: number) =>
+  WEIGHT_STARTS.tries + classIndex * ATTEMPT_BINS + Math.min(ATTEMPT_BINS - 1, retryCount);
 /** More attempts count as this many. */
 export const MAX_WEEK_ATTEMPTS = 5;
-export const weekAttemptsWeight = (tries: number) => WEIGHT_STARTS.weekTries + Math.min(MAX_WEEK_ATTEMPTS, tries);
-export const hourWeight = (of: number, hour: number) => WEIGHT_STARTS.hour + of * HOUR_BINS + (hour >> 1);
-export const weekdayWeight = (of: number, weekday: number) => WEIGHT_STARTS.weekday + of * 7 + weekday;
+export const weekAttemptsWeight = (retryCount: number) =>
+  WEIGHT_STARTS.weekTries + Math.min(MAX_WEEK_ATTEMPTS, retryCount);
+export const hourWeight = (classIndex: number, hour: number) =>
+  WEIGHT_STARTS.hour + classIndex * HOUR_BINS + (hour >> 1);
+export const weekdayWeight = (classIndex: number, weekday: number) => WEIGHT_STARTS.weekday + classIndex * 7 + weekday;
 /**
  * First charges have separate date weights: most are approved on any day, and their number would hide how dates affect retries.
  */
-export const dateWeight = (of: number, date: number) =>
-  (of === 0 ? WEIGHT_STARTS.firstDate : WEIGHT_STARTS.date) + date - 1;
-export const dateCellWeight = (of: number, cell: number) => WEIGHT_STARTS.dateCell + of * DATE_CELL_COUNT + cell;
+export const dateWeight = (classIndex: number, date: number) =>
+  (classIndex === 0 ? WEIGHT_STARTS.firstDate : WEIGHT_STARTS.date) + date - 1;
+export const dateCellWeight = (classIndex: number, cell: number) =>
+  WEIGHT_STARTS.dateCell + classIndex * DATE_CELL_COUNT + cell;
 const OTHER_INVOICE_EDGES = [0.25, 1, 3, 7].map((days) => days * DAY_MS);
 /** All reasons share these weights, since such charges are rare. */
 export const otherInvoiceWeight = (approved: boolean, ms: number) =>
   WEIGHT_STARTS.beside + Number(approved) * OTHER_INVOICE_BINS + findBin(ms, OTHER_INVOICE_EDGES);
 const ANY_DAY_EDGES = [1, 3, 7].map((days) => days * DAY_MS);
-export const anyDayWeight = (of: number, gapMs: number) =>
-  WEIGHT_STARTS.anyDay + of * 4 + findBin(gapMs, ANY_DAY_EDGES);
+export const anyDayWeight = (classIndex: number, gapMs: number) =>
+  WEIGHT_STARTS.anyDay + classIndex * 4 + findBin(gapMs, ANY_DAY_EDGES);

@@ -6,24 +6,24 @@ import { PART_COUNT, setPart, splitIntoParts } from "./model-parts.ts";
 import { CYCLE_COUNT } from "./pay-cycles.ts";
 
 function buildChangedModel() {
-  const learned = newLearnedModel();
-  learned.mean.forEach((_, n) => {
-    learned.mean[n] = n / 7;
+  const model = newLearnedModel();
+  model.mean.forEach((_, n) => {
+    model.mean[n] = n / 7;
   });
-  learned.seen[4095] = 3;
-  learned.strain[5] = 0.25;
-  learned.countryCycles.set(
+  model.seen[4095] = 3;
+  model.strain[5] = 0.25;
+  model.countryCycles.set(
     "SE",
     Float64Array.from({ length: CYCLE_COUNT }, (_, n) => n),
   );
-  return learned;
+  return model;
 }
 
 test("a model restored from its parts is identical to the last bit", () => {
-  const learned = buildChangedModel();
+  const model = buildChangedModel();
   const copy = newLearnedModel();
-  for (const [name, numbers] of splitIntoParts(learned)) setPart(copy, name, numbers.slice());
-  assert.deepEqual(copy, learned);
+  for (const [name, numbers] of splitIntoParts(model)) setPart(copy, name, numbers.slice());
+  assert.deepEqual(copy, model);
   assert.equal(splitIntoParts(newLearnedModel()).size, PART_COUNT);
 });
 
@@ -34,23 +34,23 @@ test("every number of a model is stored, except its initial means", () => {
 });
 
 test("a part that does not fit, or contains no numbers, is refused by name", () => {
-  const learned = newLearnedModel();
-  assert.throws(() => setPart(learned, "mean/0", new Float64Array(3)), /mean\/0/);
-  assert.throws(() => setPart(learned, "kindness/0", new Float64Array(256)), /kindness/);
-  assert.throws(() => setPart(learned, "country/SE", new Float64Array(CYCLE_COUNT).fill(Number.NaN)), /country\/SE/);
+  const model = newLearnedModel();
+  assert.throws(() => setPart(model, "mean/0", new Float64Array(3)), /mean\/0/);
+  assert.throws(() => setPart(model, "kindness/0", new Float64Array(256)), /kindness/);
+  assert.throws(() => setPart(model, "country/SE", new Float64Array(CYCLE_COUNT).fill(Number.NaN)), /country\/SE/);
 });
 
 test("merchant-specific parameters can be taken out and put back without affecting the rest", () => {
-  const learned = buildChangedModel();
-  const before = structuredClone(learned);
-  const own = copyMerchantParameters(learned);
+  const model = buildChangedModel();
+  const before = structuredClone(model);
+  const own = copyMerchantParameters(model);
   assert.equal(own.length, MERCHANT_PARAMETER_COUNT);
   setMerchantParameters(
-    learned,
+    model,
     own.map((value) => value + 1),
   );
-  const differing = learned.mean.reduce((count, value, n) => count + (value === before.mean[n] ? 0 : 1), 0);
+  const differing = model.mean.reduce((count, value, n) => count + (value === before.mean[n] ? 0 : 1), 0);
   assert.equal(differing, 2);
-  setMerchantParameters(learned, own);
-  assert.deepEqual(learned, before);
+  setMerchantParameters(model, own);
+  assert.deepEqual(model, before);
 });

@@ -21,32 +21,32 @@ const SPLIT_ARRAYS = [
 const COUNTRY_PREFIX = "country/";
 
 /** Returns views of the numbers, not copies. Each country that the model has seen is a part. */
-export function splitIntoParts(learned: LearnedModel): Map<string, Float64Array> {
+export function splitIntoParts(model: LearnedModel): Map<string, Float64Array> {
   const parts = new Map<string, Float64Array>();
   for (const name of SPLIT_ARRAYS) {
-    const all = learned[name];
+    const all = model[name];
     for (let from = 0; from < all.length; from += PART_SIZE)
       parts.set(`${name}/${from}`, all.subarray(from, from + PART_SIZE));
   }
-  for (const [country, counts] of learned.countryCycles) parts.set(`${COUNTRY_PREFIX}${country}`, counts);
+  for (const [country, counts] of model.countryCycles) parts.set(`${COUNTRY_PREFIX}${country}`, counts);
   return parts;
 }
 
 /**
- * @param places  the model's parts, for callers that set many
+ * @param parts  the model's parts, for callers that set many
  * @throws if there is no such part, or if its numbers are invalid
  */
-export function setPart(learned: LearnedModel, name: string, numbers: Float64Array, places = splitIntoParts(learned)) {
+export function setPart(model: LearnedModel, name: string, numbers: Float64Array, parts = splitIntoParts(model)) {
   if (!numbers.every(Number.isFinite)) throw new RangeError(`part ${name} holds something that is no number`);
   if (name.startsWith(COUNTRY_PREFIX)) {
     if (numbers.length !== CYCLE_COUNT)
       throw new RangeError(`part ${name} has ${numbers.length} numbers, not ${CYCLE_COUNT}`);
-    learned.countryCycles.set(name.slice(COUNTRY_PREFIX.length), numbers);
+    model.countryCycles.set(name.slice(COUNTRY_PREFIX.length), numbers);
     return;
   }
-  const place = places.get(name);
-  if (place?.length !== numbers.length) throw new RangeError(`there is no part ${name} of ${numbers.length} numbers`);
-  place.set(numbers);
+  const part = parts.get(name);
+  if (part?.length !== numbers.length) throw new RangeError(`there is no part ${name} of ${numbers.length} numbers`);
+  part.set(numbers);
 }
 
 /** Without countries. */

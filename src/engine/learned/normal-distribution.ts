@@ -10,12 +10,12 @@ const CDF_TABLE = Float64Array.from({ length: TABLE_STEPS + 1 }, (_, n) =>
 
 /** Accurate to 8e-6: interpolates between the table's two nearest points. */
 export function normalCdf(x: number): number {
-  const place = (x + MAX_SCORE) * STEPS_PER_UNIT;
-  if (!(place > 0)) return CDF_TABLE[0]!;
-  if (place >= TABLE_STEPS) return CDF_TABLE[TABLE_STEPS]!;
-  const n = place | 0;
+  const position = (x + MAX_SCORE) * STEPS_PER_UNIT;
+  if (!(position > 0)) return CDF_TABLE[0]!;
+  if (position >= TABLE_STEPS) return CDF_TABLE[TABLE_STEPS]!;
+  const n = position | 0;
   const low = CDF_TABLE[n]!;
-  return low + (place - n) * (CDF_TABLE[n + 1]! - low);
+  return low + (position - n) * (CDF_TABLE[n + 1]! - low);
 }
 
 function normalDensity(x: number): number {

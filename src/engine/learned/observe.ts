@@ -45,10 +45,10 @@ function assertWeightCount({ count, indices }: Observation) {
     throw new RangeError(`an outcome of ${count} weights; at most ${indices.length} are supported`);
 }
 
-function fillObservation(observation: Observation, belief: CasePosterior, at: number) {
-  observation.count = writeRetryWeights(belief, at, observation.indices);
+function fillObservation(observation: Observation, posterior: CasePosterior, at: number) {
+  observation.count = writeRetryWeights(posterior, at, observation.indices);
   assertWeightCount(observation);
-  fillRetryCells(belief, at, observation.cells);
+  fillRetryCells(posterior, at, observation.cells);
 }
 
 /** Sums of the weights that count under every hypothesis, and of their variances. */
@@ -89,37 +89,37 @@ const firstCellByCycle = Uint8Array.from(
  * Returns a function for a retry's approval probability before calibration, equal to the result of `observeRetry`, from which
  * calibration learns. A forecast is no prediction: it leaves out unlikely hypotheses.
  */
-export function createChanceFunction(learned: LearnedModel, belief: CasePosterior): (at: number) => number {
-  const { shares, clock, lastTriedAt } = belief;
+export function createChanceFunction(model: LearnedModel, posterior: CasePosterior): (at: number) => number {
+  const { shares, clock, lastTriedAt } = posterior;
   const lastDay = settlementDay(clock, lastTriedAt);
   const then = daysSincePay(lastDay);
   const lastPaidOn = new Int32Array(CYCLE_COUNT);
   for (let c = 0; c < CYCLE_COUNT; c++) lastPaidOn[c] = lastDay - then.row[then.from + c]!;
-  const ofCase = addWeights(learned, NO_SCORE, writeCaseWeights(belief, learned.workspace.observation.indices));
+  const ofCase = addWeights(model, NO_SCORE, writeCaseWeights(posterior, model.workspace.observation.indices));
   let sum = 0;
   for (let e = 0; e < HYPOTHESIS_COUNT; e++) sum += shares[e]!;
-  return (at) => weightedChance(learned, belief, ofCase, lastPaidOn, at) / sum;
+  return (at) => weightedChance(model, posterior, ofCase, lastPaidOn, at) / sum;
 }
 
 /** Times the sum of all shares. */
 function weightedChance(
-  learned: LearnedModel,
-  belief: CasePosterior,
+  model: LearnedModel,
+  posterior: CasePosterior,
   ofCase: SharedScore,
   lastPaidOn: Int32Array,
   at: number,
 ): number {
-  const { mean, workspace } = learned;
+  const { mean, workspace } = model;
   const { chanceByCell, observation } = workspace;
-  const { shares } = belief;
-  const usual = addWeights(learned, ofCase, writeTimeWeights(belief, at, observation.indices, 0));
-  const { score } = usual;
-  const scale = uncertaintyScale(usual.spread);
-  const first = sincePayCell(belief.standing, PAID_BETWEEN.fresh, 0, 0);
+  const { shares } = posterior;
+  const otherCount = addWeights(model, ofCase, writeTimeWeights(posterior, at, observation.indices, 0));
+  const { score } = otherCount;
+  const scale = uncertaintyScale(otherCount.spread);
+  const firstCell = sincePayCell(posterior.standing, PAID_BETWEEN.fresh, 0, 0);
   for (let cell = 0; cell < PAY_CELL_COUNT; cell++)
-    chanceByCell[cell] = normalCdf((score + mean[first + cell]!) * scale);
-  const day = settlementDay(belief.clock, at);
-  const bins = sincePayBins(settlementHour(belief.clock, at));
+    chanceByCell[cell] = normalCdf((score + mean[firstCell + cell]!) * scale);
+  const day = settlementDay(posterior.clock, at);
+  const bins = sincePayBins(settlementHour(posterior.clock, at));
   const { row, from } = daysSincePay(day);
   let chance = 0;
   for (let c = 0; c < CYCLE_COUNT; c++) {
@@ -127,13 +127,13 @@ function weightedChance(
     const isSame = day - since === lastPaidOn[c];
     chance += shares[c]! * chanceByCell[firstCellByCycle[c]! + bins[since]! + (isSame ? FRESH_TO_SAME_OFFSET : 0)]!;
   }
-  const others = computeOtherEffectChances(learned, belief, at, score, scale);
-  for (let e = CYCLE_COUNT; e < HYPOTHESIS_COUNT; e++) chance += shares[e]! * others[otherEffectOf(belief, e, at)]!;
+  const others = computeOtherEffectChances(model, posterior, at, score, scale);
+  for (let e = CYCLE_COUNT; e < HYPOTHESIS_COUNT; e++) chance += shares[e]! * others[otherEffectOf(posterior, e, at)]!;
   return chance;
 }
 
-export const chanceOf = (learned: LearnedModel, belief: CasePosterior, at: number) =>
-  createChanceFunction(learned, belief)(at);
+export const chanceOf = (model: LearnedModel, posterior: CasePosterior, at: number) =>
+  createChanceFunction(model, posterior)(at);
 
 /**
  * Weighs each hypothesis by its likelihood for the observed outcome.
@@ -141,16 +141,16 @@ export const chanceOf = (learned: LearnedModel, belief: CasePosterior, at: numbe
  * @param shares  replaced by the posterior
  * @returns the prior probability of an approval
  */
-function updateShares(learned: LearnedModel, shares: Float64Array, explanations: number, approved: boolean): number {
-  const { observation } = learned.workspace;
+function updateShares(model: LearnedModel, shares: Float64Array, explanations: number, approved: boolean): number {
+  const { observation } = model.workspace;
   const { cells, scores } = observation;
-  const usual = addWeights(learned, NO_SCORE, observation.count);
-  const scale = uncertaintyScale(usual.spread);
+  const count = addWeights(model, NO_SCORE, observation.count);
+  const scale = uncertaintyScale(count.spread);
   const sign = approved ? 1 : -1;
   let total = 0;
   let sum = 0;
   for (let e = 0; e < explanations; e++) {
-    const score = sign * (usual.score + learned.mean[cells[e]!]!) * scale;
+    const score = sign * (count.score + model.mean[cells[e]!]!) * scale;
     scores[e] = score;
     sum += shares[e]!;
     shares[e]! *= Math.max(normalCdf(score), MIN_CHANCE);
@@ -170,25 +170,25 @@ function updateShares(learned: LearnedModel, shares: Float64Array, explanations:
  * @returns false if it shows nothing about the account, as with a lost card or a bank that was down
  */
 export function observeFirstCharge(
-  learned: LearnedModel,
+  model: LearnedModel,
   person: CustomerPosterior,
-  names: Int32Array,
+  features: Int32Array,
   clock: BankClock,
   at: number,
   reason: Reason | null,
 ): boolean {
   recordCharge(person.charges, settlementDay(clock, at), at, reason);
   if (reason !== null && reason !== "FUNDS" && reason !== "GENERIC" && reason !== "UNKNOWN") return false;
-  const { observation, cyclesAfter } = learned.workspace;
+  const { observation, cyclesAfter } = model.workspace;
   observation.indices[0] = WEIGHT_STARTS.reason;
-  observation.indices.set(names, 1);
-  observation.count = writeCalendarWeights(0, clock, at, observation.indices, 1 + names.length);
+  observation.indices.set(features, 1);
+  observation.count = writeCalendarWeights(0, clock, at, observation.indices, 1 + features.length);
   assertWeightCount(observation);
   fillFirstChargeCells(clock, at, observation.cells);
   const shares = observation.shares;
   for (let c = 0; c < CYCLE_COUNT; c++) shares[c] = (1 - person.ample) * person.cycles[c]!;
   shares[AMPLE_FUNDS] = person.ample;
-  updateShares(learned, shares, CYCLE_COUNT + 1, reason === null);
+  updateShares(model, shares, CYCLE_COUNT + 1, reason === null);
   // Only some declines without a specific reason are about money, so they count half.
   const isPlain = reason === "GENERIC" || reason === "UNKNOWN";
   const ample = isPlain ? (shares[AMPLE_FUNDS]! + person.ample) / 2 : shares[AMPLE_FUNDS]!;
@@ -206,29 +206,29 @@ export function observeFirstCharge(
  * @returns the prior probability of an approval
  */
 export function observeRetry(
-  learned: LearnedModel,
+  model: LearnedModel,
   person: CustomerPosterior,
-  belief: CasePosterior,
+  posterior: CasePosterior,
   at: number,
   reason: Reason | null,
 ): number {
-  recordCharge(person.charges, settlementDay(belief.clock, at), at, reason);
-  const { observation, cyclesBefore, cyclesAfter } = learned.workspace;
-  cycleShares(belief, cyclesBefore);
-  fillObservation(observation, belief, at);
+  recordCharge(person.charges, settlementDay(posterior.clock, at), at, reason);
+  const { observation, cyclesBefore, cyclesAfter } = model.workspace;
+  cycleShares(posterior, cyclesBefore);
+  fillObservation(observation, posterior, at);
   const { shares } = observation;
-  shares.set(belief.shares);
-  const chance = updateShares(learned, shares, HYPOTHESIS_COUNT, reason === null);
-  belief.shares.set(shares);
-  if (reason !== null && reason !== belief.reason) shiftToReason(learned, belief, reason);
-  cycleShares(belief, cyclesAfter);
+  shares.set(posterior.shares);
+  const chance = updateShares(model, shares, HYPOTHESIS_COUNT, reason === null);
+  posterior.shares.set(shares);
+  if (reason !== null && reason !== posterior.reason) shiftToReason(model, posterior, reason);
+  cycleShares(posterior, cyclesAfter);
   for (let c = 0; c < CYCLE_COUNT; c++)
     cyclesAfter[c] = (person.cycles[c]! * cyclesAfter[c]!) / Math.max(1e-9, cyclesBefore[c]!);
   updateCycles(person, cyclesAfter);
-  belief.tries++;
-  belief.beside = null;
-  belief.lastTriedAt = at;
-  belief.recent = latestAttempts([...belief.recent, at]);
+  posterior.retryCount++;
+  posterior.otherCharge = null;
+  posterior.lastTriedAt = at;
+  posterior.recent = latestAttempts([...posterior.recent, at]);
   return chance;
 }
 
@@ -246,36 +246,36 @@ export const MAX_OTHER_INVOICE_CHARGES = 8;
  * @param after  and after it
  */
 export function observeOtherInvoice(
-  belief: CasePosterior,
+  posterior: CasePosterior,
   at: number,
   reason: Reason | null,
   before: Float64Array,
   after: Float64Array,
 ) {
-  belief.recent = latestAttempts([...belief.recent, at]);
+  posterior.recent = latestAttempts([...posterior.recent, at]);
   if (!isAboutAccount(reason)) return;
-  const count = (belief.beside?.count ?? 0) + 1;
+  const count = (posterior.otherCharge?.count ?? 0) + 1;
   if (count > MAX_OTHER_INVOICE_CHARGES) return;
-  belief.beside = { at, approved: reason === null, count };
-  shiftCycles(belief.shares, before, after);
-  shiftCycles(belief.cyclesBefore, before, after);
+  posterior.otherCharge = { at, approved: reason === null, count };
+  shiftCycles(posterior.shares, before, after);
+  shiftCycles(posterior.cyclesBefore, before, after);
 }
 
 /** Scales each cycle as the customer's pay cycle changed, and keeps the sum. */
 function shiftCycles(cycles: Float64Array, before: Float64Array, after: Float64Array) {
-  let whole = 0;
+  let total = 0;
   let shifted = 0;
   for (let c = 0; c < CYCLE_COUNT; c++) {
-    whole += cycles[c]!;
+    total += cycles[c]!;
     cycles[c]! *= after[c]! / Math.max(1e-9, before[c]!);
     shifted += cycles[c]!;
   }
-  if (shifted > 0) for (let c = 0; c < CYCLE_COUNT; c++) cycles[c]! *= whole / shifted;
+  if (shifted > 0) for (let c = 0; c < CYCLE_COUNT; c++) cycles[c]! *= total / shifted;
 }
 
 /** After a decline for another reason, raises the hypotheses that are common with it. */
-function shiftToReason(learned: LearnedModel, belief: CasePosterior, reason: Reason) {
-  const counts = learned.kinds;
+function shiftToReason(model: LearnedModel, posterior: CasePosterior, reason: Reason) {
+  const counts = model.kinds;
   const row = reasonRow(reason);
   const factor = new Float64Array(KIND_COUNT);
   for (let kind = 0; kind < KIND_COUNT; kind++) {
@@ -285,17 +285,18 @@ function shiftToReason(learned: LearnedModel, belief: CasePosterior, reason: Rea
   }
   let total = 0;
   for (let e = 0; e < HYPOTHESIS_COUNT; e++) {
-    belief.shares[e]! *= factor[kindOf(e)]!;
-    total += belief.shares[e]!;
+    posterior.shares[e]! *= factor[kindOf(e)]!;
+    total += posterior.shares[e]!;
   }
-  for (let e = 0; e < HYPOTHESIS_COUNT; e++) belief.shares[e]! /= total;
-  belief.reason = reason;
+  for (let e = 0; e < HYPOTHESIS_COUNT; e++) posterior.shares[e]! /= total;
+  posterior.reason = reason;
 }
 
 /** Mixes in a small share of the country's cycles. */
-function updateCycles(person: CustomerPosterior, next: Float64Array) {
+function updateCycles(person: CustomerPosterior, newCycles: Float64Array) {
   let total = 0;
-  for (let c = 0; c < CYCLE_COUNT; c++) total += next[c]!;
-  const { usual, cycles } = person;
-  for (let c = 0; c < CYCLE_COUNT; c++) cycles[c] = (1 - FORGET_RATE) * (next[c]! / total) + FORGET_RATE * usual[c]!;
+  for (let c = 0; c < CYCLE_COUNT; c++) total += newCycles[c]!;
+  const { usualCycles, cycles } = person;
+  for (let c = 0; c < CYCLE_COUNT; c++)
+    cycles[c] = (1 - FORGET_RATE) * (newCycles[c]! / total) + FORGET_RATE * usualCycles[c]!;
 }

@@ -32,11 +32,11 @@ export const PAY_CYCLES: readonly PayCycle[] = [
   })),
   ...(
     [...range(2, 14).map((date) => [date, date + 15, 0.4] as const), [1, 15, 5], [15, 31, 5], [1, 16, 0.4]] as const
-  ).map(([first, second, usual]) => ({
+  ).map(([firstDate, second, usual]) => ({
     kind: TWICE,
     usual,
-    words: `around the ${first}${ordinal(first)} and ${second === 31 ? "the end of the month" : `${second}${ordinal(second)}`}`,
-    pays: isOnEither(isPostedOnDate(first), isPostedOnDate(second)),
+    words: `around the ${firstDate}${ordinal(firstDate)} and ${second === 31 ? "the end of the month" : `${second}${ordinal(second)}`}`,
+    pays: isOnEither(isPostedOnDate(firstDate), isPostedOnDate(second)),
   })),
   // Without a shift for weekends: card balances paid off, benefits, other customs.
   ...range(1, 31).map((date) => ({
@@ -50,11 +50,11 @@ export const PAY_CYCLES: readonly PayCycle[] = [
       [1, 15],
       [15, 31],
     ] as const
-  ).map(([first, second]) => ({
+  ).map(([firstDate, second]) => ({
     kind: TWICE,
     usual: 0.8,
-    words: `on the ${first}${ordinal(first)} and ${second === 31 ? "the last day of the month" : `${second}${ordinal(second)}`}`,
-    pays: isOnEither(isOnDate(first), isOnDate(second)),
+    words: `on the ${firstDate}${ordinal(firstDate)} and ${second === 31 ? "the last day of the month" : `${second}${ordinal(second)}`}`,
+    pays: isOnEither(isOnDate(firstDate), isOnDate(second)),
   })),
   ...range(0, 6).map((weekday) => ({
     kind: WEEKLY,
@@ -107,8 +107,8 @@ function isOnDate(date: number) {
   return (day: number) => dayOfMonth(day) === Math.min(date, monthLength(day));
 }
 
-function isOnEither(one: (day: number) => boolean, other: (day: number) => boolean) {
-  return (day: number) => one(day) || other(day);
+function isOnEither(a: (day: number) => boolean, b: (day: number) => boolean) {
+  return (day: number) => a(day) || b(day);
 }
 
 function workingDayOfMonth(day: number) {

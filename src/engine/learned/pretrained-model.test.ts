@@ -9,19 +9,19 @@ import { fromPretrained, MODEL_LAYOUT, type PretrainedModel, poolPretrainedModel
 test("weights start firm when worlds agree, open when they differ, and unchanged when no world has seen them", () => {
   const fresh = newLearnedModel();
   const [a, b] = [newLearnedModel(), newLearnedModel()];
-  for (const [learned, shift] of [
+  for (const [model, shift] of [
     [a, 0.4],
     [b, 0.4],
   ] as const) {
-    learned.mean[WEIGHT_STARTS.hour] = shift;
-    learned.variance[WEIGHT_STARTS.hour] = 0.001;
+    model.mean[WEIGHT_STARTS.hour] = shift;
+    model.variance[WEIGHT_STARTS.hour] = 0.001;
   }
-  for (const [learned, shift] of [
+  for (const [model, shift] of [
     [a, 0.4],
     [b, -0.4],
   ] as const) {
-    learned.mean[WEIGHT_STARTS.tries] = shift;
-    learned.variance[WEIGHT_STARTS.tries] = 0.001;
+    model.mean[WEIGHT_STARTS.tries] = shift;
+    model.variance[WEIGHT_STARTS.tries] = 0.001;
   }
   const prior = fromPretrained(poolPretrainedModel([a, b], new Set()));
   assert.ok(prior.mean[WEIGHT_STARTS.hour]! > 0.2);

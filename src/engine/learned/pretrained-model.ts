@@ -30,28 +30,28 @@ const COUNTRY_STRENGTH = 60;
 export function fromPretrained(prior: PretrainedModel): LearnedModel {
   if (prior.layout !== MODEL_LAYOUT)
     throw new RangeError(`the prior is of layout ${prior.layout}, this model of ${MODEL_LAYOUT}`);
-  const learned = newLearnedModel();
+  const model = newLearnedModel();
   for (const [index, mean, variance] of prior.weights) {
-    learned.mean[index] = mean;
-    learned.start[index] = mean;
-    learned.variance[index] = variance;
+    model.mean[index] = mean;
+    model.start[index] = mean;
+    model.variance[index] = variance;
   }
-  learned.cycles.set(scaleCounts(prior.cycles, CYCLES_STRENGTH));
+  model.cycles.set(scaleCounts(prior.cycles, CYCLES_STRENGTH));
   for (const [country, counts] of Object.entries(prior.countryCycles)) {
-    const own = scaleCounts(counts, COUNTRY_STRENGTH);
-    const lacking = Math.max(0, COUNTRY_START_COUNT - own.reduce((sum, count) => sum + count, 0));
+    const countryCounts = scaleCounts(counts, COUNTRY_STRENGTH);
+    const lacking = Math.max(0, COUNTRY_START_COUNT - countryCounts.reduce((sum, count) => sum + count, 0));
     const everywhere = scaleCounts(prior.cycles, lacking);
-    learned.countryCycles.set(
+    model.countryCycles.set(
       country,
-      Float64Array.from(own, (count, c) => count + everywhere[c]!),
+      Float64Array.from(countryCounts, (count, c) => count + everywhere[c]!),
     );
   }
   for (let row = 0; row < KIND_ROW_COUNT; row++) {
     const counts = prior.kinds.slice(row * KIND_COUNT, (row + 1) * KIND_COUNT);
-    learned.kinds.set(scaleCounts(counts, KINDS_STRENGTH), row * KIND_COUNT);
+    model.kinds.set(scaleCounts(counts, KINDS_STRENGTH), row * KIND_COUNT);
   }
-  for (const [name, ...shifts] of prior.shifts) learned.shifts.set(shifts, shiftIndex(name));
-  return learned;
+  for (const [name, ...shifts] of prior.shifts) model.shifts.set(shifts, shiftIndex(name));
+  return model;
 }
 
 function scaleCounts(counts: readonly number[], strength: number): number[] {
@@ -74,7 +74,7 @@ const SPREAD_MIN = 0.3;
  * @param portable  feature weights that mean the same everywhere
  */
 export function poolPretrainedModel(models: readonly LearnedModel[], portable: ReadonlySet<number>): PretrainedModel {
-  const fresh = newLearnedModel();
+  const untrained = newLearnedModel();
   const prior: PretrainedModel = {
     layout: MODEL_LAYOUT,
     weights: [],
@@ -85,12 +85,12 @@ export function poolPretrainedModel(models: readonly LearnedModel[], portable: R
   };
   for (let index = 0; index < WEIGHT_COUNT; index++) {
     if (index >= WEIGHT_STARTS.name && !portable.has(index)) continue;
-    const [mean, variance] = poolWeight(models, index, fresh);
-    if (mean !== fresh.mean[index]) prior.weights.push([index, roundWeight(mean), roundWeight(variance)]);
+    const [mean, variance] = poolWeight(models, index, untrained);
+    if (mean !== untrained.mean[index]) prior.weights.push([index, roundWeight(mean), roundWeight(variance)]);
   }
-  const average = (of: (learned: LearnedModel) => ArrayLike<number>) =>
-    Array.from(of(fresh), (_, n) =>
-      roundWeight(models.reduce((sum, learned) => sum + of(learned)[n]!, 0) / models.length),
+  const average = (select: (model: LearnedModel) => ArrayLike<number>) =>
+    Array.from(select(untrained), (_, n) =>
+      roundWeight(models.reduce((sum, model) => sum + select(model)[n]!, 0) / models.length),
     );
   prior.cycles = average(({ cycles }) => cycles);
   prior.kinds = average(({ kinds }) => kinds);
@@ -100,7 +100,7 @@ export function poolPretrainedModel(models: readonly LearnedModel[], portable: R
     );
   for (const name of [...portable].sort((a, b) => a - b)) {
     const shifts = FAMILIES.map((_, family) =>
-      roundWeight(models.reduce((sum, learned) => sum + learned.shifts[shiftIndex(name) + family]!, 0) / models.length),
+      roundWeight(models.reduce((sum, model) => sum + model.shifts[shiftIndex(name) + family]!, 0) / models.length),
     ) as [number, number, number, number];
     if (shifts.some((shift) => shift !== 0)) prior.shifts.push([name, ...shifts]);
   }
@@ -108,28 +108,28 @@ export function poolPretrainedModel(models: readonly LearnedModel[], portable: R
 }
 
 /** Each model's mean counts by its precision; a weight that no model has seen keeps its initial value. */
-function poolWeight(models: readonly LearnedModel[], index: number, fresh: LearnedModel): [number, number] {
-  const before = fresh.variance[index]!;
+function poolWeight(models: readonly LearnedModel[], index: number, untrained: LearnedModel): [number, number] {
+  const before = untrained.variance[index]!;
   let precision = 0;
   let sum = 0;
   for (const { mean, variance } of models) {
-    if (mean[index] === fresh.mean[index]) continue;
+    if (mean[index] === untrained.mean[index]) continue;
     // Between worlds, a weight varies about half as much as its initial variance allows around zero.
     const weight = 1 / (variance[index]! + before / 4);
     precision += weight;
-    sum += weight * (mean[index]! - fresh.mean[index]!);
+    sum += weight * (mean[index]! - untrained.mean[index]!);
   }
-  if (precision === 0) return [fresh.mean[index]!, before];
+  if (precision === 0) return [untrained.mean[index]!, before];
   const shift = sum / (precision + 1 / before);
   let spread = 0;
   let seen = 0;
   for (const { mean } of models) {
-    if (mean[index] === fresh.mean[index]) continue;
-    spread += (mean[index]! - fresh.mean[index]! - shift) ** 2;
+    if (mean[index] === untrained.mean[index]) continue;
+    spread += (mean[index]! - untrained.mean[index]! - shift) ** 2;
     seen++;
   }
   const variance = Math.max(SPREAD_MIN * before, SPREAD_FACTOR * (spread / seen + 0.5 / precision));
-  return [fresh.mean[index]! + shift, Math.min(before, variance)];
+  return [untrained.mean[index]! + shift, Math.min(before, variance)];
 }
 
 const roundWeight = (value: number) => Number(value.toPrecision(4));

@@ -17,36 +17,36 @@ const random = createRandom(5);
 const pickAny = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)]!;
 
 /** All weights differ. */
-const learned = newLearnedModel();
-learned.mean.forEach((mean, n) => {
-  learned.mean[n] = mean + 0.2 * (random() - 0.5);
+const model = newLearnedModel();
+model.mean.forEach((mean, n) => {
+  model.mean[n] = mean + 0.2 * (random() - 0.5);
 });
 
 /** Returns a case with any reason and country, possibly retried before. */
 function buildRandomPosterior(): CasePosterior {
-  const person = newCustomerPosterior(learned, pickAny(["SE", "US", "BR"]));
+  const person = newCustomerPosterior(model, pickAny(["SE", "US", "BR"]));
   const failedAt = Date.UTC(2026, Math.floor(random() * 24), 1, Math.floor(random() * 800));
   const reason = pickAny(REASONS.slice(1));
-  const belief = newCasePosterior(learned, person, {
+  const posterior = newCasePosterior(model, person, {
     reason,
     code: "51",
     standing: pickAny(Object.values(STANDINGS)),
-    names: Int32Array.of(featureIndex("rcountry:SE"), featureIndex("rcode:51:?")),
-    codeName: WEIGHT_STARTS.name,
+    features: Int32Array.of(featureIndex("rcountry:SE"), featureIndex("rcode:51:?")),
+    codeFeature: WEIGHT_STARTS.name,
     rows: Int32Array.of(rowStart("country", "SE"), rowStart("amount", 4)),
     clock: { offsetMs: pickAny([0, 2 * HOUR, -5 * HOUR]), booking: pickAny([IMMEDIATE, 2, 8, 15]) },
     failedAt,
     recent: [failedAt],
   });
-  for (let tries = pickAny([0, 1, 3]), at = failedAt; tries > 0; tries--) {
+  for (let retries = pickAny([0, 1, 3]), at = failedAt; retries > 0; retries--) {
     at += Math.ceil(random() * 200) * HOUR;
-    observeRetry(learned, person, belief, at, reason);
-    applyDecline(belief, {
-      name: pickAny([null, featureIndex(`rthen:51:${tries}`)]),
+    observeRetry(model, person, posterior, at, reason);
+    applyDecline(posterior, {
+      name: pickAny([null, featureIndex(`rthen:51:${retries}`)]),
       row: pickAny([null, rowStart("code", "61")]),
     });
   }
-  return belief;
+  return posterior;
 }
 
 const cells = new Int32Array(HYPOTHESIS_COUNT);
@@ -54,23 +54,23 @@ const indices = new Int32Array(96);
 
 test("a probability is the sum over all hypotheses, each with the weight that it adds, to the last bit", () => {
   for (let n = 0; n < 200; n++) {
-    const belief = buildRandomPosterior();
-    const chanceAt = createChanceFunction(learned, belief);
+    const posterior = buildRandomPosterior();
+    const chanceAt = createChanceFunction(model, posterior);
     for (const hours of [1, 5, 30, 100, 500]) {
-      const at = belief.lastTriedAt + hours * HOUR;
-      const count = writeRetryWeights(belief, at, indices);
+      const at = posterior.lastTriedAt + hours * HOUR;
+      const count = writeRetryWeights(posterior, at, indices);
       let score = 0;
       let spread = 0.02;
       for (const index of indices.subarray(0, count)) {
-        score += learned.mean[index]!;
-        spread += learned.variance[index]!;
+        score += model.mean[index]!;
+        spread += model.variance[index]!;
       }
-      fillRetryCells(belief, at, cells);
+      fillRetryCells(posterior, at, cells);
       let chance = 0;
       let sum = 0;
       for (let e = 0; e < HYPOTHESIS_COUNT; e++) {
-        chance += belief.shares[e]! * normalCdf((score + learned.mean[cells[e]!]!) * (1 / Math.sqrt(1 + spread)));
-        sum += belief.shares[e]!;
+        chance += posterior.shares[e]! * normalCdf((score + model.mean[cells[e]!]!) * (1 / Math.sqrt(1 + spread)));
+        sum += posterior.shares[e]!;
       }
       assert.equal(chanceAt(at), chance / sum);
     }
@@ -80,14 +80,14 @@ test("a probability is the sum over all hypotheses, each with the weight that it
 test("a forecast's probabilities are close to the predicted ones, also when success is unlikely", () => {
   let most = 0;
   for (let n = 0; n < 200; n++) {
-    const belief = buildRandomPosterior();
+    const posterior = buildRandomPosterior();
     if (n % 2 === 1) {
-      for (let e = 0; e < HYPOTHESIS_COUNT; e++) belief.shares[e]! *= 0.02;
-      belief.shares[NEVER_HYPOTHESIS]! += 0.98;
+      for (let e = 0; e < HYPOTHESIS_COUNT; e++) posterior.shares[e]! *= 0.02;
+      posterior.shares[NEVER_HYPOTHESIS]! += 0.98;
     }
-    const slots = Array.from({ length: 54 }, (_, slot) => belief.lastTriedAt + (2 + 12 * slot) * HOUR);
-    const { chances, shares } = buildForecast(learned, belief, slots);
-    const chanceAt = createChanceFunction(learned, belief);
+    const slots = Array.from({ length: 54 }, (_, slot) => posterior.lastTriedAt + (2 + 12 * slot) * HOUR);
+    const { chances, shares } = buildForecast(model, posterior, slots);
+    const chanceAt = createChanceFunction(model, posterior);
     const sum = (numbers: Iterable<number>) => Iterator.from(numbers).reduce((total, each) => total + each, 0);
     assert.ok(Math.abs(sum(shares) - 1) < 1e-9, "no explanation's chance is lost");
     most = Math.max(most, Math.abs(sum(chances) / sum(slots.map(chanceAt)) - 1));

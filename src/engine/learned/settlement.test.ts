@@ -13,11 +13,11 @@ import {
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-const at = (moment: string) => Date.parse(`${moment}:00Z`);
+const at = (time: string) => Date.parse(`${time}:00Z`);
 const patternOf = (cutoff: number, businessDays: number) =>
   SETTLEMENT_PATTERNS.findIndex((booking) => booking?.cutoff === cutoff && booking.businessDays === businessDays);
-const settlementDayOf = (moment: string, booking: number, offsetMs = 0) =>
-  new Date(settlementDay({ offsetMs, booking }, at(moment)) * DAY).toISOString().slice(0, 10);
+const settlementDayOf = (time: string, booking: number, offsetMs = 0) =>
+  new Date(settlementDay({ offsetMs, booking }, at(time)) * DAY).toISOString().slice(0, 10);
 
 test("a card is answered at once, in the customer's time zone", () => {
   const clock = { offsetMs: 2 * HOUR, booking: IMMEDIATE };
@@ -46,79 +46,79 @@ test("a debit counts as submitted on a business day, the next one after the cut-
 });
 
 test("a scheme's published pattern holds until retries contradict it, and cards have none", () => {
-  const learned = { bookings: newSettlementScores() };
-  const daysOf = (scheme: string) => SETTLEMENT_PATTERNS[likeliestSettlement(learned, scheme)]?.businessDays;
+  const model = { bookings: newSettlementScores() };
+  const daysOf = (scheme: string) => SETTLEMENT_PATTERNS[likeliestSettlement(model, scheme)]?.businessDays;
   assert.deepEqual(["sepa_debit", "ach_debit", "bacs_debit"].map(daysOf), [1, 1, 2]);
   assert.deepEqual(
-    [likeliestSettlement(learned, "card"), likeliestSettlement(learned, "paypal"), likeliestSettlement(learned, null)],
+    [likeliestSettlement(model, "card"), likeliestSettlement(model, "paypal"), likeliestSettlement(model, null)],
     [IMMEDIATE, IMMEDIATE, IMMEDIATE],
   );
-  assert.equal(likeliestSettlement(learned, "becs_debit"), IMMEDIATE, "of others nothing is published here");
+  assert.equal(likeliestSettlement(model, "becs_debit"), IMMEDIATE, "of others nothing is published here");
 });
 
 test("the pattern that predicts outcomes best is chosen, for its scheme only", () => {
-  const learned = { bookings: newSettlementScores() };
-  const before = likeliestSettlement(learned, "ach_debit");
+  const model = { bookings: newSettlementScores() };
+  const before = likeliestSettlement(model, "ach_debit");
   const truth = patternOf(21, 0);
   for (let n = 0; n < 30; n++) {
     const approved = n % 3 === 0;
-    learnSettlement(learned, "sepa_debit", approved, (booking) => [booking === truth ? (approved ? 0.6 : 0.3) : 0.4]);
+    learnSettlement(model, "sepa_debit", approved, (booking) => [booking === truth ? (approved ? 0.6 : 0.3) : 0.4]);
   }
-  assert.equal(likeliestSettlement(learned, "sepa_debit"), truth);
-  assert.equal(likeliestSettlement(learned, "ach_debit"), before);
-  assert.ok(learned.bookings.every((value) => Number.isFinite(value) && value <= 1));
+  assert.equal(likeliestSettlement(model, "sepa_debit"), truth);
+  assert.equal(likeliestSettlement(model, "ach_debit"), before);
+  assert.ok(model.bookings.every((value) => Number.isFinite(value) && value <= 1));
 });
 
 test("an unlikely pattern is skipped until old retries have faded, and then a new cut-off is found", () => {
-  const learned = { bookings: newSettlementScores() };
+  const model = { bookings: newSettlementScores() };
   const [early, late] = [patternOf(11, 1), patternOf(24, 1)];
   let looks = 0;
-  const tries = (count: number, truth: number) => {
+  const simulateRetries = (count: number, truth: number) => {
     for (let n = 0; n < count; n++) {
       const approved = n % 2 === 0;
-      learnSettlement(learned, "sepa_debit", approved, (booking) => {
+      learnSettlement(model, "sepa_debit", approved, (booking) => {
         looks++;
         return [booking === truth ? (approved ? 0.7 : 0.3) : 0.5];
       });
     }
   };
-  tries(200, early);
-  assert.equal(likeliestSettlement(learned, "sepa_debit"), early);
+  simulateRetries(200, early);
+  assert.equal(likeliestSettlement(model, "sepa_debit"), early);
   looks = 0;
-  tries(20, early);
+  simulateRetries(20, early);
   assert.ok(looks >= 20 && looks < 80, `${looks} looks, where all would be ${20 * SETTLEMENT_PATTERNS.length}`);
-  tries(2_000, late);
-  assert.equal(likeliestSettlement(learned, "sepa_debit"), late);
+  simulateRetries(2_000, late);
+  assert.equal(likeliestSettlement(model, "sepa_debit"), late);
 });
 
 test("one retry never counts for more than odds of one in fifty per model, however certain its prediction was", () => {
-  const learned = { bookings: newSettlementScores() };
-  const before = learned.bookings.slice();
-  learnSettlement(learned, "bacs_debit", false, (booking) => [booking === patternOf(14, 2) ? 0 : 1]);
+  const model = { bookings: newSettlementScores() };
+  const before = model.bookings.slice();
+  learnSettlement(model, "bacs_debit", false, (booking) => [booking === patternOf(14, 2) ? 0 : 1]);
   const gain = (booking: number) => {
-    const at = learned.bookings.findIndex(
+    const at = model.bookings.findIndex(
       (value, n) => value !== before[n] && n % SETTLEMENT_PATTERNS.length === booking,
     );
-    return at < 0 ? 0 : learned.bookings[at]! - before[at]!;
+    return at < 0 ? 0 : model.bookings[at]! - before[at]!;
   };
   const gained = gain(patternOf(14, 2)) - gain(patternOf(24, 2));
   assert.ok(gained > 3.8 && gained < 4, `${gained} nats`);
 });
 
 test("a debit under its gateway's name settles like its scheme", () => {
-  const learned = { bookings: newSettlementScores() };
-  assert.equal(likeliestSettlement(learned, "us_bank_account"), likeliestSettlement(learned, "ach_debit"));
-  assert.equal(likeliestSettlement(learned, "sepadirectdebit"), likeliestSettlement(learned, "sepa_debit"));
-  for (let n = 0; n < 40; n++) learnSettlement(learned, "bacs", true, (booking) => [booking === 3 ? 0.9 : 0.5]);
-  assert.equal(likeliestSettlement(learned, "bacs_debit"), 3);
+  const model = { bookings: newSettlementScores() };
+  assert.equal(likeliestSettlement(model, "us_bank_account"), likeliestSettlement(model, "ach_debit"));
+  assert.equal(likeliestSettlement(model, "sepadirectdebit"), likeliestSettlement(model, "sepa_debit"));
+  for (let n = 0; n < 40; n++) learnSettlement(model, "bacs", true, (booking) => [booking === 3 ? 0.9 : 0.5]);
+  assert.equal(likeliestSettlement(model, "bacs_debit"), 3);
 });
 
 test("debit cards are cards: their networks' names are no schemes", () => {
-  const learned = { bookings: newSettlementScores() };
-  learned.bookings.forEach((_, n) => {
-    learned.bookings[n] = n % SETTLEMENT_PATTERNS.length === 3 ? 1 : 0;
+  const model = { bookings: newSettlementScores() };
+  model.bookings.forEach((_, n) => {
+    model.bookings[n] = n % SETTLEMENT_PATTERNS.length === 3 ? 1 : 0;
   });
-  assert.equal(likeliestSettlement(learned, "becs_debit"), 3);
+  assert.equal(likeliestSettlement(model, "becs_debit"), 3);
   for (const card of ["visa_debit", "interac_debit", "card_debit", "debit", "bank"])
-    assert.equal(likeliestSettlement(learned, card), IMMEDIATE);
+    assert.equal(likeliestSettlement(model, card), IMMEDIATE);
 });

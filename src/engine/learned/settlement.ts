@@ -116,11 +116,11 @@ export function learnSettlement(
 ) {
   const row = bookings.subarray(schemeRow(scheme)).subarray(0, SETTLEMENT_PATTERNS.length);
   const most = Math.max(...row);
-  const said = SETTLEMENT_PATTERNS.map((_, n) =>
+  const logLikelihoods = SETTLEMENT_PATTERNS.map((_, n) =>
     row[n]! < most - MAX_SCORE_GAP ? null : logLikelihood(chancesBy(n), approved),
   );
-  const best = Math.max(...said.map((log) => log ?? Number.NEGATIVE_INFINITY));
-  for (let n = 0; n < row.length; n++) row[n] = FADE_FACTOR * (row[n]! - most) + (said[n] ?? best);
+  const best = Math.max(...logLikelihoods.map((logLikelihood) => logLikelihood ?? Number.NEGATIVE_INFINITY));
+  for (let n = 0; n < row.length; n++) row[n] = FADE_FACTOR * (row[n]! - most) + (logLikelihoods[n] ?? best);
   const next = Math.max(...row);
   for (let n = 0; n < row.length; n++) row[n]! -= next;
 }

@@ -11,29 +11,29 @@ const FUNDS = { firstReason: "FUNDS" } as const;
 
 /** Records one retry per hour, for cases that began with missing money. */
 function createRecorder() {
-  const learned = newLearnedModel();
+  const model = newLearnedModel();
   let now = Date.UTC(2026, 3, 6);
   let most = 0;
-  /** Records `tries` retries with the predicted probability `said` and the actual rate `approved`. */
-  function note(tries: number, said: number, approved: number, seed = 0, everyMs = HOUR) {
+  /** Records `retryCount` retries with the predicted probability `predictedChance` and the actual rate `approved`. */
+  function recordRetries(retryCount: number, predictedChance: number, approved: number, seed = 0, everyMs = HOUR) {
     const draw = createPseudoRandom(seed);
-    for (let n = 0; n < tries; n++) {
+    for (let n = 0; n < retryCount; n++) {
       now += everyMs;
-      recordPrediction(learned, FUNDS, said, now, draw() < approved ? null : "FUNDS");
+      recordPrediction(model, FUNDS, predictedChance, now, draw() < approved ? null : "FUNDS");
       most = Math.max(most, short());
     }
   }
-  const short = (ofMs = now) => shortfallDeviations(learned, FUNDS, ofMs);
-  return { learned, note, short, most: () => most, now: () => now };
+  const short = (ofMs = now) => shortfallDeviations(model, FUNDS, ofMs);
+  return { learned: model, note: recordRetries, short, most: () => most, now: () => now };
 }
 
 test("approvals rarely fall three standard deviations short when predictions are right, or half of them come true", () => {
   const most = (part: number) =>
     Array.from({ length: 50 }, (_, seed) => {
-      const said = 0.1 + (seed % 9) / 10;
-      const of = createRecorder();
-      of.note(2000, said, part * said, seed);
-      return of.most();
+      const predictedChance = 0.1 + (seed % 9) / 10;
+      const classIndex = createRecorder();
+      classIndex.note(2000, predictedChance, part * predictedChance, seed);
+      return classIndex.most();
     });
   assert.ok(Math.max(...most(1)) < 3, `${most(1)}`);
   assert.ok(most(0.6).filter((each) => each > 3).length <= 2, `${most(0.6)}`);
@@ -75,9 +75,9 @@ test("a few retries, or banks that were down, prove nothing", () => {
 });
 
 test("a retry counts for the class of its case's first reason, whatever followed", () => {
-  const learned = newLearnedModel();
+  const model = newLearnedModel();
   const late: { firstReason: Reason; reason: Reason } = { firstReason: "GENERIC", reason: "FUNDS" };
-  for (let n = 0; n < 40; n++) recordPrediction(learned, late, 0.5, n * HOUR, "FUNDS");
-  assert.ok(shortfallDeviations(learned, { firstReason: "GENERIC" }, 40 * HOUR) > 3);
-  assert.equal(shortfallDeviations(learned, FUNDS, 40 * HOUR), 0);
+  for (let n = 0; n < 40; n++) recordPrediction(model, late, 0.5, n * HOUR, "FUNDS");
+  assert.ok(shortfallDeviations(model, { firstReason: "GENERIC" }, 40 * HOUR) > 3);
+  assert.equal(shortfallDeviations(model, FUNDS, 40 * HOUR), 0);
 });

@@ -35,30 +35,31 @@ export const newShortfalls = () => new Float64Array(SHORTFALL_WIDTH * CLASS_COUN
  * Earlier successes do not offset failures, as in Page's cumulative sum (1954); otherwise months of them would hide a change for
  * just as long.
  *
- * @param said  calibrated approval probability
+ * @param predictedChance  calibrated approval probability
  * @param at  the retry's time
  * @param reason  of the decline; null: approved. A bank that was down says nothing
  */
 export function recordPrediction(
   { shortfalls }: LearnedModel,
   { firstReason }: Pick<CasePosterior, "firstReason">,
-  said: number,
+  predictedChance: number,
   at: number,
   reason: Reason | null,
 ) {
   if (reason === "ISSUER_DOWN") return;
-  const of = SHORTFALL_WIDTH * classOf(firstReason);
-  if (at - shortfalls[of + LATEST_INDEX]! > STALE_AFTER_MS) shortfalls.fill(0, of, of + SHORTFALL_WIDTH);
-  const least = ACCEPTED_RATE * said;
-  const short = shortfalls[of + SHORTFALL_INDEX]! * FADE_FACTOR + least - Number(reason === null);
-  if (short <= 0) {
-    shortfalls.fill(0, of, of + SHORTFALL_WIDTH);
+  const start = SHORTFALL_WIDTH * classOf(firstReason);
+  if (at - shortfalls[start + LATEST_INDEX]! > STALE_AFTER_MS) shortfalls.fill(0, start, start + SHORTFALL_WIDTH);
+  const expected = ACCEPTED_RATE * predictedChance;
+  const shortfall = shortfalls[start + SHORTFALL_INDEX]! * FADE_FACTOR + expected - Number(reason === null);
+  if (shortfall <= 0) {
+    shortfalls.fill(0, start, start + SHORTFALL_WIDTH);
     return;
   }
-  if (shortfalls[of + SHORTFALL_INDEX] === 0) shortfalls[of + SINCE_INDEX] = at;
-  shortfalls[of + SHORTFALL_INDEX] = short;
-  shortfalls[of + VARIANCE_INDEX] = shortfalls[of + VARIANCE_INDEX]! * FADE_FACTOR * FADE_FACTOR + least * (1 - least);
-  shortfalls[of + LATEST_INDEX] = at;
+  if (shortfalls[start + SHORTFALL_INDEX] === 0) shortfalls[start + SINCE_INDEX] = at;
+  shortfalls[start + SHORTFALL_INDEX] = shortfall;
+  shortfalls[start + VARIANCE_INDEX] =
+    shortfalls[start + VARIANCE_INDEX]! * FADE_FACTOR * FADE_FACTOR + expected * (1 - expected);
+  shortfalls[start + LATEST_INDEX] = at;
 }
 
 /**
@@ -70,8 +71,8 @@ export function shortfallDeviations(
   { firstReason }: Pick<CasePosterior, "firstReason">,
   now: number,
 ): number {
-  const of = SHORTFALL_WIDTH * classOf(firstReason);
-  const at = (place: number) => shortfalls[of + place]!;
+  const start = SHORTFALL_WIDTH * classOf(firstReason);
+  const at = (index: number) => shortfalls[start + index]!;
   if (
     at(VARIANCE_INDEX) < MIN_UNCERTAINTY ||
     at(LATEST_INDEX) - at(SINCE_INDEX) < MIN_DURATION_MS ||

@@ -33,8 +33,8 @@ const MIN_SHARE = 1e-4;
  * One step of assumed-density filtering on the latest observation: a probit whose last input is a mixture. Each hypothesis is
  * responsible in proportion to its likelihood, and the weights move by the mean over hypotheses.
  */
-function moveWeights(learned: LearnedModel) {
-  const { observation, firstDerivatives, secondDerivatives } = learned.workspace;
+function moveWeights(model: LearnedModel) {
+  const { observation, firstDerivatives, secondDerivatives } = model.workspace;
   const { indices, count, cells, scores, shares, hypotheses, scale, approved } = observation;
   const sign = approved ? 1 : -1;
   let g = 0;
@@ -52,16 +52,16 @@ function moveWeights(learned: LearnedModel) {
     secondDerivatives[cells[e]!]! += dh;
   }
   for (let n = 0; n < count; n++) {
-    recordStrain(learned, indices[n]!, g * scale);
-    moveWeight(learned, indices[n]!, g * scale, h * scale * scale);
+    recordStrain(model, indices[n]!, g * scale);
+    moveWeight(model, indices[n]!, g * scale, h * scale * scale);
   }
   for (let e = 0; e < hypotheses; e++) {
     const cell = cells[e]!;
     if (secondDerivatives[cell] === 0) continue;
-    moveWeight(learned, cell, firstDerivatives[cell]! * scale, secondDerivatives[cell]! * scale * scale);
+    moveWeight(model, cell, firstDerivatives[cell]! * scale, secondDerivatives[cell]! * scale * scale);
     firstDerivatives[cell] = secondDerivatives[cell] = 0;
   }
-  loosenStiffGroups(learned);
+  loosenStiffGroups(model);
 }
 
 function moveWeight({ mean, variance }: LearnedModel, index: number, g: number, h: number) {
@@ -75,23 +75,23 @@ function moveWeight({ mean, variance }: LearnedModel, index: number, g: number, 
  * first charges are approved on any day, regardless of pay.
  */
 export function learnFirstCharge(
-  learned: LearnedModel,
+  model: LearnedModel,
   person: CustomerPosterior,
-  names: Int32Array,
+  features: Int32Array,
   clock: BankClock,
   at: number,
   reason: Reason | null,
 ) {
-  if (observeFirstCharge(learned, person, names, clock, at, reason)) moveWeights(learned);
+  if (observeFirstCharge(model, person, features, clock, at, reason)) moveWeights(model);
 }
 
 /**
  * Counts a new case with the usual shares; outcomes then move the counts. Counting the case's own posterior would add its
  * features' effect, and both would reinforce each other until one kind is left.
  */
-export function learnCase(learned: LearnedModel, belief: CasePosterior) {
-  const counts = kindCountsOf(learned, belief);
-  for (const each of counts) addCase(each, counts[0]!);
+export function learnCase(model: LearnedModel, posterior: CasePosterior) {
+  const counts = kindCountsOf(model, posterior);
+  for (const classCounts of counts) addCase(classCounts, counts[0]!);
 }
 
 /** Counts for the case's reason and for its code, if any: views, not copies. */
@@ -100,16 +100,16 @@ const kindCountsOf = ({ kinds }: LearnedModel, { firstReason, codeRow }: CasePos
     kinds.subarray(row, row + KIND_COUNT),
   );
 
-/** @param usual  the first case's shares */
-function addCase(counts: Float64Array, usual: Float64Array) {
-  if (sumCounts(counts) === 0) counts.set(usual.map((count) => count / sumCounts(usual)));
+/** @param firstCounts  the first case's shares */
+function addCase(counts: Float64Array, firstCounts: Float64Array) {
+  if (sumCounts(counts) === 0) counts.set(firstCounts.map((count) => count / sumCounts(firstCounts)));
   else addCounts(counts, 1, MAX_KIND_COUNT);
 }
 
-/** The sum grows by `by`, up to `most`. */
-function addCounts(counts: Float64Array, by: number, most: number) {
+/** The sum grows by `added`, up to `most`. */
+function addCounts(counts: Float64Array, added: number, most: number) {
   const total = sumCounts(counts);
-  const growth = Math.min(most, total + by) / total;
+  const growth = Math.min(most, total + added) / total;
   for (let n = 0; n < counts.length; n++) counts[n]! *= growth;
 }
 
@@ -122,23 +122,23 @@ const sumCounts = (counts: Float64Array) => counts.reduce((sum, count) => sum + 
  * @returns the prior probability of an approval
  */
 export function learnRetry(
-  learned: LearnedModel,
+  model: LearnedModel,
   person: CustomerPosterior,
-  belief: CasePosterior,
+  posterior: CasePosterior,
   at: number,
   reason: Reason | null,
 ): number {
-  if (belief.tries === 0) countFirstRetry(learned, belief, at);
+  if (posterior.retryCount === 0) countFirstRetry(model, posterior, at);
   const kindsBefore = new Float64Array(KIND_COUNT);
-  kindShares(belief, kindsBefore);
+  kindShares(posterior, kindsBefore);
   const cyclesBefore = person.cycles.slice();
-  const of = calibrationIndex(belief);
-  const chance = observeRetry(learned, person, belief, at, reason);
-  moveWeights(learned);
-  learnCalibration(learned, of, chance, reason === null);
-  learnKinds(learned, belief, kindsBefore);
-  countCycles(learned, person, cyclesBefore);
-  countRetry(learned, reason === null);
+  const groupIndex = calibrationIndex(posterior);
+  const chance = observeRetry(model, person, posterior, at, reason);
+  moveWeights(model);
+  learnCalibration(model, groupIndex, chance, reason === null);
+  learnKinds(model, posterior, kindsBefore);
+  countCycles(model, person, cyclesBefore);
+  countRetry(model, reason === null);
   return chance;
 }
 
@@ -148,48 +148,48 @@ function countRetry({ tries }: LearnedModel, approved: boolean) {
   tries[1] = count;
 }
 
-function learnKinds(learned: LearnedModel, belief: CasePosterior, before: Float64Array) {
+function learnKinds(model: LearnedModel, posterior: CasePosterior, before: Float64Array) {
   const kindsAfter = new Float64Array(KIND_COUNT);
-  kindShares(belief, kindsAfter);
+  kindShares(posterior, kindsAfter);
   const families = FAMILIES.map(() => 0);
-  const counts = kindCountsOf(learned, belief);
+  const counts = kindCountsOf(model, posterior);
   for (let kind = 0; kind < KIND_COUNT; kind++) {
     const change = kindsAfter[kind]! - before[kind]!;
-    for (const each of counts) each[kind] = Math.max(0.01, each[kind]! + change);
+    for (const classCounts of counts) classCounts[kind] = Math.max(0.01, classCounts[kind]! + change);
     families[familyOfKind(kind)]! += change;
   }
-  for (const name of belief.names) {
-    const seen = learned.seen[name - WEIGHT_STARTS.name]!++;
+  for (const name of posterior.features) {
+    const seen = model.seen[name - WEIGHT_STARTS.name]!++;
     const step = SHIFT_RATE / (SHIFT_DELAY + seen ** 0.8);
     const at = shiftIndex(name);
     for (let family = 0; family < families.length; family++) {
-      const shift = learned.shifts[at + family]! + step * families[family]!;
-      learned.shifts[at + family] = Math.max(-MAX_SHIFT, Math.min(MAX_SHIFT, shift));
+      const shift = model.shifts[at + family]! + step * families[family]!;
+      model.shifts[at + family] = Math.max(-MAX_SHIFT, Math.min(MAX_SHIFT, shift));
     }
   }
 }
 
 /** Moves the country's and all customers' counts with the customer's posterior. */
-function countCycles(learned: LearnedModel, person: CustomerPosterior, before: Float64Array) {
-  const own = countryCycles(learned, person);
+function countCycles(model: LearnedModel, person: CustomerPosterior, before: Float64Array) {
+  const cycleCounts = countryCycles(model, person);
   for (let c = 0; c < CYCLE_COUNT; c++) {
     const change = person.cycles[c]! - before[c]!;
-    own[c] = Math.max(0, own[c]! + change);
-    learned.cycles[c] = Math.max(0.01, learned.cycles[c]! + change);
+    cycleCounts[c] = Math.max(0, cycleCounts[c]! + change);
+    model.cycles[c] = Math.max(0.01, model.cycles[c]! + change);
   }
 }
 
-function countryCycles(learned: LearnedModel, { country, usual }: CustomerPosterior): Float64Array {
-  const own = learned.countryCycles.get(country) ?? usual.map((chance) => chance * COUNTRY_START_COUNT);
-  learned.countryCycles.set(country, own);
-  return own;
+function countryCycles(model: LearnedModel, { country, usualCycles }: CustomerPosterior): Float64Array {
+  const cycleCounts = model.countryCycles.get(country) ?? usualCycles.map((chance) => chance * COUNTRY_START_COUNT);
+  model.countryCycles.set(country, cycleCounts);
+  return cycleCounts;
 }
 
 /**
  * Counts a customer at the first failure, with the country's pay cycles; outcomes then move the counts. The customer's own
  * posterior is mostly the prior and would keep the counts from changing.
  */
-export function countCustomer(learned: LearnedModel, person: CustomerPosterior) {
-  for (const counts of [countryCycles(learned, person), learned.cycles])
+export function countCustomer(model: LearnedModel, person: CustomerPosterior) {
+  for (const counts of [countryCycles(model, person), model.cycles])
     addCounts(counts, CUSTOMER_WEIGHT, MAX_CYCLE_COUNT);
 }

@@ -22,8 +22,8 @@ const CLASS_VARIANCE_MAX = 0.06;
 
 function groupsByClass(from: number, to: number): WeightGroup[] {
   const width = (to - from) / CLASS_COUNT;
-  return Array.from({ length: CLASS_COUNT }, (_, of) => ({
-    from: from + of * width,
+  return Array.from({ length: CLASS_COUNT }, (_, classIndex) => ({
+    from: from + classIndex * width,
     width,
     rows: 1,
     varianceMax: CLASS_VARIANCE_MAX,

@@ -60,7 +60,7 @@ export const ADVICE_CODES: readonly AdviceCode[] = [
 
 const normalizeAdviceCode = (code: string) => normalizeCardCode(code).padStart(2, "0");
 
-const adviceByCode = new Map(ADVICE_CODES.map((each) => [each.code, each]));
+const adviceByCode = new Map(ADVICE_CODES.map((advice) => [advice.code, advice]));
 
 /**
  * Replaces a meaning for the whole process.

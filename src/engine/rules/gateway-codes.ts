@@ -33,8 +33,8 @@ export function normalizeGatewayCode(code: OptionalText, ...gateway: readonly Op
   if (code === undefined || code === null) return null;
   const trimmed = code.trim();
   const names = gateway.join(" ").trim();
-  const own = NUMBERED_GATEWAYS.find(({ written, shape }) => shape.test(trimmed) && written.test(names));
-  if (own) return `${own.name} ${/^\d+$/.test(trimmed) ? Number(trimmed) : trimmed}`;
+  const numbered = NUMBERED_GATEWAYS.find(({ written, shape }) => shape.test(trimmed) && written.test(names));
+  if (numbered) return `${numbered.name} ${/^\d+$/.test(trimmed) ? Number(trimmed) : trimmed}`;
   const read = names === "" ? [`${UNNAMED_GATEWAY} ${trimmed}`] : operatorCodes(trimmed, gateway);
   return read.find((each) => groupByCode.has(normalizeSpelling(each))) ?? code;
 }
@@ -61,10 +61,11 @@ export function normalizeNetworkCode(
   network: string | null,
   ...gateway: readonly OptionalText[]
 ): string | null {
-  const own = normalizeGatewayCode(code, ...gateway);
-  if (own === null || own === code || !groupByCode.has(normalizeSpelling(own))) return code ?? null;
+  const normalized = normalizeGatewayCode(code, ...gateway);
+  if (normalized === null || normalized === code || !groupByCode.has(normalizeSpelling(normalized)))
+    return code ?? null;
   const { length } = code!.trim();
-  return length < 3 || (length === 3 && findCardNetwork(network).dialect === "amex") ? code! : own;
+  return length < 3 || (length === 3 && findCardNetwork(network).dialect === "amex") ? code! : normalized;
 }
 
 const groupByCode = new Map(GATEWAY_CODES);

@@ -68,7 +68,7 @@ test("a card keeps its network's rules behind a wallet and under another name", 
   });
   const today = Array.from({ length: 10 }, (_, index) => buildEntry(daysAfterStart(index / 24)));
   for (const type of ["apple_pay", "google_pay", "link", "credit_card", "debit_card"]) {
-    assert.ok(buildGuard(buildAttempt([stolen], "visa", type)).bar, type);
+    assert.ok(buildGuard(buildAttempt([stolen], "visa", type)).block, type);
     assert.equal(allowedAt(buildGuard(buildAttempt(today, "mastercard", type)), daysAfterStart(0.9)), false, type);
     assert.equal(
       allowedAt(buildGuard(buildAttempt(today, "a brand that nobody knows", type)), daysAfterStart(0.9)),
@@ -76,8 +76,8 @@ test("a card keeps its network's rules behind a wallet and under another name", 
       type,
     );
   }
-  assert.ok(buildGuard(buildAttempt([stolen], null, "debit_card")).bar);
-  for (const none of [null, ""]) assert.equal(buildGuard(buildAttempt([stolen], none, "boleto")).bar, null);
+  assert.ok(buildGuard(buildAttempt([stolen], null, "debit_card")).block);
+  for (const none of [null, ""]) assert.equal(buildGuard(buildAttempt([stolen], none, "boleto")).block, null);
 });
 
 test("a payment type that holds only cards is a card of an unknown network when no brand is reported", () => {
@@ -86,7 +86,7 @@ test("a payment type that holds only cards is a card of an unknown network when 
   const names = `apple_pay applepay apple_pay_card google_pay googlepay paywithgoogle android_pay_card samsung_pay_card
     visa_checkout_card scheme`;
   for (const type of names.split(/\s+/)) {
-    assert.ok(buildGuard(buildAttempt([stolen], null, type)).bar, type);
+    assert.ok(buildGuard(buildAttempt([stolen], null, type)).block, type);
     assert.match(
       findForbiddingRule(buildGuard(buildAttempt(today, "", type)), +daysAfterStart(0.9))?.sentence ?? "",
       /not known/,
@@ -142,7 +142,7 @@ test("a card of an unknown network keeps the strictest limit of each kind", () =
 
 test("an attempt is allowed only when no rolling window that contains it is overfull, checked by brute force", () => {
   const hours = fc.integer({ min: 0, max: 60 * 24 });
-  const tries = fc.array(
+  const attempts = fc.array(
     fc.record({ hour: hours, amount: fc.constantFrom(1000, 5), approved: fc.constantFrom(false, null, true) }),
     {
       maxLength: 60,
@@ -150,7 +150,7 @@ test("an attempt is allowed only when no rolling window that contains it is over
   );
   const network = fc.constantFrom("visa", "mastercard", "amex", "discover", null);
   fc.assert(
-    fc.property(tries, hours, network, fc.boolean(), (made, hour, brand, dense) => {
+    fc.property(attempts, hours, network, fc.boolean(), (made, hour, brand, dense) => {
       // Half of the runs place attempts close together; otherwise limits are rarely reached.
       const scale = dense ? HOUR_MS / 20 : HOUR_MS;
       const ledger = made.map((each) => buildEntry(new Date(START + each.hour * scale), each));
@@ -199,7 +199,7 @@ test("the same card is never charged again after a code that Visa blocks, but an
 });
 
 test("a card approved since another invoice's block is charged again, 30 days after that decline at the earliest", () => {
-  const told = (network: string, codes: Partial<DeclineCodes>, ...ledger: LedgerEntry[]) =>
+  const guardAfter = (network: string, codes: Partial<DeclineCodes>, ...ledger: LedgerEntry[]) =>
     buildGuard(
       buildAttempt(
         [buildEntry(daysAfterStart(0), { codes: { ...NOTHING, ...codes }, onThisInvoice: false }), ...ledger],
@@ -212,41 +212,44 @@ test("a card approved since another invoice's block is charged again, 30 days af
     ["mastercard", { networkAdviceCode: "03" }],
   ] as const;
   for (const [network, codes] of stops) {
-    assert.ok(told(network, codes).bar);
-    const lifted = told(network, codes, paid);
-    assert.deepEqual(allowedMoments(lifted, [daysAfterStart(29.9), daysAfterStart(30)]), [daysAfterStart(30)]);
+    assert.ok(guardAfter(network, codes).block);
+    const liftedGuard = guardAfter(network, codes, paid);
+    assert.deepEqual(allowedMoments(liftedGuard, [daysAfterStart(29.9), daysAfterStart(30)]), [daysAfterStart(30)]);
     assert.match(
-      lifted.notBefore!.sentence,
+      liftedGuard.notBefore!.sentence,
       /A later charge was approved, so the card is retried, but not within 30 days/,
     );
     // A payment does not clear the card if the card is in doubt, or if it came before or together with the decline.
-    assert.ok(told(network, codes, { ...paid, clears: false }).bar);
-    assert.ok(told(network, codes, { ...paid, at: daysAfterStart(-1) }).bar);
-    assert.ok(told(network, codes, { ...paid, at: daysAfterStart(0) }).bar);
+    assert.ok(guardAfter(network, codes, { ...paid, clears: false }).block);
+    assert.ok(guardAfter(network, codes, { ...paid, at: daysAfterStart(-1) }).block);
+    assert.ok(guardAfter(network, codes, { ...paid, at: daysAfterStart(0) }).block);
     // The decline of a substitute card says nothing about the card that was approved.
     const standIn = { paymentMethodType: "card", network, cardCountry: null };
     const ofStandIn = buildEntry(daysAfterStart(0), { codes: { ...NOTHING, ...codes }, onThisInvoice: false, standIn });
-    assert.ok(buildGuard(buildAttempt([ofStandIn, paid], network)).bar);
+    assert.ok(buildGuard(buildAttempt([ofStandIn, paid], network)).block);
   }
-  assert.ok(told("visa", { networkDeclineCode: "R1" }, paid).bar, "a consent that was revoked is not given anew");
-  assert.ok(told("mastercard", { networkAdviceCode: "21" }, paid).bar);
+  assert.ok(
+    guardAfter("visa", { networkDeclineCode: "R1" }, paid).block,
+    "a consent that was revoked is not given anew",
+  );
+  assert.ok(guardAfter("mastercard", { networkAdviceCode: "21" }, paid).block);
 });
 
 test("an invoice's own block stands, whatever was approved since", () => {
   const codes = { ...NOTHING, networkDeclineCode: "57" };
   const paid = buildEntry(daysAfterStart(20), { approved: true, onThisInvoice: false, clears: true });
-  assert.ok(buildGuard(buildAttempt([buildEntry(daysAfterStart(0), { codes }), paid], "visa")).bar);
+  assert.ok(buildGuard(buildAttempt([buildEntry(daysAfterStart(0), { codes }), paid], "visa")).block);
 });
 
 test("a substitute card's declines follow the rules of its own network", () => {
-  const guard = (network: string, standIn: string, told: Partial<DeclineCodes>) => {
+  const guard = (network: string, standIn: string, codes: Partial<DeclineCodes>) => {
     const made = { paymentMethodType: "card", network: standIn, cardCountry: null };
     return buildGuard(
-      buildAttempt([buildEntry(daysAfterStart(0), { codes: { ...NOTHING, ...told }, standIn: made })], network),
+      buildAttempt([buildEntry(daysAfterStart(0), { codes: { ...NOTHING, ...codes }, standIn: made })], network),
     );
   };
-  assert.match(guard("mastercard", "visa", { networkDeclineCode: "57" }).bar!.sentence, /^Visa does not allow/);
-  assert.equal(guard("visa", "mastercard", { networkDeclineCode: "57" }).bar, null);
+  assert.match(guard("mastercard", "visa", { networkDeclineCode: "57" }).block!.sentence, /^Visa does not allow/);
+  assert.equal(guard("visa", "mastercard", { networkDeclineCode: "57" }).block, null);
   assert.equal(guard("visa", "mastercard", { networkAdviceCode: "25" }).notBefore?.at, +daysAfterStart(1));
 });
 
@@ -271,7 +274,7 @@ test("a prepaid card that cannot be topped up is given up after three declines",
   assert.equal(allowedAt(buildGuard(buildAttempt(declines(2), "mastercard")), daysAfterStart(9)), true);
   assert.equal(allowedAt(buildGuard(buildAttempt(declines(3), "mastercard")), daysAfterStart(9)), false);
   assert.deepEqual(
-    [0, 1, 2, 3].map((count) => buildGuard(buildAttempt(declines(count), "mastercard")).triesLeft?.count),
+    [0, 1, 2, 3].map((count) => buildGuard(buildAttempt(declines(count), "mastercard")).attemptsLeft?.count),
     [undefined, 2, 1, undefined],
   );
 });
@@ -332,34 +335,43 @@ test("a bank debit keeps its scheme's rules under its gateway's name", () => {
 });
 
 test("a debit has as many presentations left as its scheme allows after the earlier ones", () => {
-  const left = (type: string, count: number) =>
+  const attemptsLeft = (type: string, count: number) =>
     buildGuard(
       buildAttempt(
         Array.from({ length: count }, (_, n) => buildEntry(daysAfterStart(n))),
         null,
         type,
       ),
-    ).triesLeft?.count;
-  assert.deepEqual([left("sepa_debit", 1), left("sepa_debit", 2), left("sepa_debit", 3)], [2, 1, undefined]);
+    ).attemptsLeft?.count;
+  assert.deepEqual(
+    [attemptsLeft("sepa_debit", 1), attemptsLeft("sepa_debit", 2), attemptsLeft("sepa_debit", 3)],
+    [2, 1, undefined],
+  );
 });
 
 test("an unanswered retry of a prepaid card counts, and a decline without the advice does not", () => {
   const codes = { ...NOTHING, networkAdviceCode: "40" };
   const plain = { ...NOTHING, networkDeclineCode: "51" };
-  const left = (...ledger: LedgerEntry[]) => buildGuard(buildAttempt(ledger, "mastercard")).triesLeft?.count;
-  const asked = buildEntry(daysAfterStart(2), { approved: null });
+  const attemptsLeft = (...ledger: LedgerEntry[]) => buildGuard(buildAttempt(ledger, "mastercard")).attemptsLeft?.count;
+  const requestEntry = buildEntry(daysAfterStart(2), { approved: null });
   assert.deepEqual(
-    [left(buildEntry(daysAfterStart(0), { codes }), asked), left(asked, buildEntry(daysAfterStart(3), { codes }))],
+    [
+      attemptsLeft(buildEntry(daysAfterStart(0), { codes }), requestEntry),
+      attemptsLeft(requestEntry, buildEntry(daysAfterStart(3), { codes })),
+    ],
     [1, 2],
   );
-  assert.equal(left(buildEntry(daysAfterStart(0), { codes }), buildEntry(daysAfterStart(1), { codes: plain })), 2);
+  assert.equal(
+    attemptsLeft(buildEntry(daysAfterStart(0), { codes }), buildEntry(daysAfterStart(1), { codes: plain })),
+    2,
+  );
   const guard = buildGuard(
     buildAttempt(
-      [buildEntry(daysAfterStart(0), { codes }), buildEntry(daysAfterStart(1), { codes }), asked],
+      [buildEntry(daysAfterStart(0), { codes }), buildEntry(daysAfterStart(1), { codes }), requestEntry],
       "mastercard",
     ),
   );
-  assert.match(guard.bar!.sentence, /^Only 3 attempts are advised on such a card. Counted so far: 3 \(/);
+  assert.match(guard.block!.sentence, /^Only 3 attempts are advised on such a card. Counted so far: 3 \(/);
 });
 
 test("an unreported first debit counts as one", () => {

@@ -23,11 +23,11 @@ export interface ProposedAttempt {
 /** All rules for a proposed attempt, computed once and then checked for many times. */
 export interface Guard {
   /** Blocks the current card. */
-  bar: CardBlock | null;
+  block: CardBlock | null;
   /**
    * A block by another invoice's decline, although the card was approved since: no retry comes before it ends. The latest to end.
    */
-  lifted: (CardBlock & { at: number }) | null;
+  liftedBlock: (CardBlock & { at: number }) | null;
   /** By the bank's advice, or because an open attempt may still bring some; `earlyMs` is not subtracted yet. */
   notBefore: (Ruling & { at: number }) | null;
   /** The last day on which a debit may be presented again. */
@@ -35,7 +35,7 @@ export interface Guard {
   /** The invoice has used all attempts that are ever allowed. */
   usedUp: Ruling | null;
   /** Presentations, or declines that advise few retries, until retries end; at least 1. */
-  triesLeft: (Ruling & { count: number }) | null;
+  attemptsLeft: (Ruling & { count: number }) | null;
   /** `times`: earliest first, only attempts that the limit counts. */
   limits: readonly (Ruling &
     Pick<AttemptLimit, "attemptsMax" | "windowMs" | "counts"> & { times: readonly number[] })[];
@@ -43,26 +43,26 @@ export interface Guard {
 }
 
 /** @see docs/sources.md */
-export function buildGuard(question: ProposedAttempt): Guard {
-  const { instrument, ledger, earlyMs } = question;
+export function buildGuard(proposal: ProposedAttempt): Guard {
+  const { instrument, ledger, earlyMs } = proposal;
   const type = instrument.paymentMethodType;
   const debit = findBankDebit(type);
   const guard: Guard = {
-    bar: null,
-    lifted: null,
+    block: null,
+    liftedBlock: null,
     notBefore: null,
     notAfter: null,
     usedUp: null,
-    triesLeft: null,
+    attemptsLeft: null,
     limits: [],
     earlyMs,
   };
-  guard.bar = findDisputeBlock(ledger);
-  if (debit) return { ...guard, ...checkPresentations(question, debit) };
+  guard.block = findDisputeBlock(ledger);
+  if (debit) return { ...guard, ...checkPresentations(proposal, debit) };
   const network = isCard(instrument) ? findCardNetwork(instrument.network) : findWallet(type!);
   if (!network) return guard;
   const counted = ledger.filter((entry) => entry.onPresentCard && entry.approved !== true);
-  const unseen = findUnreportedFirstAttempt(question);
+  const unreported = findUnreportedFirstAttempt(proposal);
   const limits = network.limits.map((limit) => ({
     sentence: describeLimit(network, limit),
     source: limit.source,
@@ -70,9 +70,9 @@ export function buildGuard(question: ProposedAttempt): Guard {
     windowMs: limit.windowMs,
     counts: limit.counts,
     times: [
-      ...unseen,
+      ...unreported,
       ...counted
-        .filter((entry) => !entry.isUnsent && COUNTS_BY_SCOPE[limit.counts](entry, question))
+        .filter((entry) => !entry.isUnsent && COUNTS_BY_SCOPE[limit.counts](entry, proposal))
         .map((entry) => entry.at.getTime()),
     ].sort((a, b) => a - b),
   }));
@@ -81,11 +81,11 @@ export function buildGuard(question: ProposedAttempt): Guard {
       ({ windowMs, times, attemptsMax }) => windowMs === Number.POSITIVE_INFINITY && times.length >= attemptsMax,
     ) ?? null;
   const advice = collectAdvice(counted, lastAliveAt(ledger), instrument);
-  return { ...guard, ...advice, bar: guard.bar ?? advice.bar, limits, usedUp };
+  return { ...guard, ...advice, block: guard.block ?? advice.block, limits, usedUp };
 }
 
 const COUNTS_BY_SCOPE: Readonly<
-  Record<AttemptLimit["counts"], (entry: LedgerEntry, question: ProposedAttempt) => boolean>
+  Record<AttemptLimit["counts"], (entry: LedgerEntry, proposal: ProposedAttempt) => boolean>
 > = {
   card: () => true,
   card_and_amount: (entry, { amount }) => entry.amount === amount,
@@ -102,45 +102,44 @@ const lastAliveAt = (ledger: readonly LedgerEntry[]) =>
 const BLOCK_MS = 30 * DAY_MS;
 
 /** Collects from earlier declines whether and when the card may be charged again. */
-function collectAdvice(counted: readonly LedgerEntry[], alive: number, instrument: Instrument) {
-  let bar: Guard["bar"] = null;
-  let lifted: Guard["lifted"] = null;
+function collectAdvice(counted: readonly LedgerEntry[], aliveAt: number, instrument: Instrument) {
+  let block: Guard["block"] = null;
+  let liftedBlock: Guard["liftedBlock"] = null;
   let notBefore: Guard["notBefore"] = null;
   // Latest decline that advises few retries, and attempts since the first such decline.
-  let few: { decline: InterpretedDecline; advice: AdviceCode; onThisInvoice: boolean } | null = null;
-  let tries = 0;
+  let fewAdvised: { decline: InterpretedDecline; advice: AdviceCode; onThisInvoice: boolean } | null = null;
+  let attemptCount = 0;
   for (const { codes, at, approved, onThisInvoice, standIn, mayBeAnswered } of counted) {
     if (!codes) {
-      if (few && approved === null) tries++;
+      if (fewAdvised && approved === null) attemptCount++;
       if (mayBeAnswered) notBefore = laterOf(notBefore, waitForAnswer(at));
       continue;
     }
     const decline = interpretDecline(codes, standIn ?? instrument);
     const { advice } = decline;
     if (advice && Number.isFinite(advice.triesMax)) {
-      tries++;
-      few = { decline, advice, onThisInvoice };
+      attemptCount++;
+      fewAdvised = { decline, advice, onThisInvoice };
     }
     const ruling = findBlock(decline, findCardNetwork((standIn ?? instrument).network));
-    if (ruling && !onThisInvoice && !standIn && at.getTime() < alive && isAboutCard(decline)) {
+    if (ruling && !onThisInvoice && !standIn && at.getTime() < aliveAt && concernsCard(decline)) {
       const until = at.getTime() + BLOCK_MS;
-      if (until > (lifted?.at ?? 0)) lifted = { ...ruling, decline, onThisInvoice, at: until };
-    } else if (ruling) bar = isMoreRestrictive(bar, { ...ruling, decline, onThisInvoice });
-    for (const wait of [waitForAdvice(advice, at), lifted && waitForBlockEnd(lifted)])
+      if (until > (liftedBlock?.at ?? 0)) liftedBlock = { ...ruling, decline, onThisInvoice, at: until };
+    } else if (ruling) block = isMoreRestrictive(block, { ...ruling, decline, onThisInvoice });
+    for (const wait of [waitForAdvice(advice, at), liftedBlock && waitForBlockEnd(liftedBlock)])
       notBefore = laterOf(notBefore, wait);
   }
-  let triesLeft: Guard["triesLeft"] = null;
-  if (few) {
-    const { source, triesMax } = few.advice;
-    const sentence = `Only ${triesMax === 1 ? "1 attempt is" : `${triesMax} attempts are`} advised on such a card. Counted so far: ${tries} ${citeSource(source)}.`;
-    if (tries >= triesMax) bar = isMoreRestrictive(bar, { sentence, source, ...few });
-    else triesLeft = { sentence, source, count: triesMax - tries };
+  let attemptsLeft: Guard["attemptsLeft"] = null;
+  if (fewAdvised) {
+    const { source, triesMax } = fewAdvised.advice;
+    const sentence = `Only ${triesMax === 1 ? "1 attempt is" : `${triesMax} attempts are`} advised on such a card. Counted so far: ${attemptCount} ${citeSource(source)}.`;
+    if (attemptCount >= triesMax) block = isMoreRestrictive(block, { sentence, source, ...fewAdvised });
+    else attemptsLeft = { sentence, source, count: triesMax - attemptCount };
   }
-  return { bar, lifted, notBefore, triesLeft };
+  return { block, liftedBlock, notBefore, attemptsLeft };
 }
 
-const laterOf = (one: Guard["notBefore"], other: Guard["notBefore"]) =>
-  other && other.at > (one?.at ?? 0) ? other : one;
+const laterOf = (a: Guard["notBefore"], b: Guard["notBefore"]) => (b && b.at > (a?.at ?? 0) ? b : a);
 
 /** Merchants report an attempt's outcome within minutes. */
 const ANSWER_WAIT_MS = 15 * 60_000;
@@ -158,13 +157,13 @@ function waitForAdvice(advice: AdviceCode | null, at: Date): Guard["notBefore"] 
   return { sentence, source: advice.source, at: at.getTime() + advice.waitMs };
 }
 
-function waitForBlockEnd({ source, at }: NonNullable<Guard["lifted"]>): NonNullable<Guard["notBefore"]> {
+function waitForBlockEnd({ source, at }: NonNullable<Guard["liftedBlock"]>): NonNullable<Guard["notBefore"]> {
   const sentence = `A decline for another invoice blocked this card ${citeSource(source)}. A later charge was approved, so the card is retried, but not within 30 days of that decline.`;
   return { sentence, source, at };
 }
 
 /** Not a revoked consent or a suspicion of fraud. */
-const isAboutCard = ({ group }: InterpretedDecline) => group !== "REVOKED" && group !== "FRAUD";
+const concernsCard = ({ group }: InterpretedDecline) => group !== "REVOKED" && group !== "FRAUD";
 
 /** Whether a decline by itself blocks its card, until the card is known to work again. */
 export const blocksCard = (codes: DeclineCodes, instrument: Instrument): boolean =>
@@ -185,31 +184,33 @@ function findBlock({ advice, category1 }: InterpretedDecline, network: CardNetwo
 }
 
 /** This invoice's declines take precedence; then the more restrictive one wins. */
-function isMoreRestrictive(a: Guard["bar"], b: NonNullable<Guard["bar"]>) {
+function isMoreRestrictive(a: Guard["block"], b: NonNullable<Guard["block"]>) {
   if (!a || a.onThisInvoice !== b.onThisInvoice) return !a || b.onThisInvoice ? b : a;
   return compareRestriction(a.decline.group, b.decline.group) < 0 ? a : b;
 }
 
-function checkPresentations(question: ProposedAttempt, debit: BankDebit) {
-  const presented = question.ledger.filter((entry) => entry.onThisInvoice && entry.onPresentCard && !entry.isUnsent);
-  const times = [...findUnreportedFirstAttempt(question), ...presented.map((entry) => entry.at.getTime())].sort(
+function checkPresentations(proposal: ProposedAttempt, debit: BankDebit) {
+  const presented = proposal.ledger.filter((entry) => entry.onThisInvoice && entry.onPresentCard && !entry.isUnsent);
+  const times = [...findUnreportedFirstAttempt(proposal), ...presented.map((entry) => entry.at.getTime())].sort(
     (a, b) => a - b,
   );
   const latest = presented
     .filter((entry) => entry.approved === false)
-    .reduce<LedgerEntry | null>((last, entry) => (last && last.at > entry.at ? last : entry), null);
-  const group = latest?.codes ? interpretDecline(latest.codes, question.instrument).group : "UNKNOWN";
+    .reduce<LedgerEntry | null>((latest, entry) => (latest && latest.at > entry.at ? latest : entry), null);
+  const group = latest?.codes ? interpretDecline(latest.codes, proposal.instrument).group : "UNKNOWN";
   // Any other reason, such as an error or "declined", hides the actual return code.
-  const isTold = group === "FUNDS" || endsRetries(group);
-  const untold = isTold ? "" : "; the last return code was not reported, so only the number of attempts counts";
+  const isCodeKnown = group === "FUNDS" || endsRetries(group);
+  const limitation = isCodeKnown
+    ? ""
+    : "; the last return code was not reported, so only the number of attempts counts";
   const ruling = {
-    sentence: `${debit.name} debits allow ${debit.words}${untold} ${citeSource(debit.source)}.`,
+    sentence: `${debit.name} debits allow ${debit.words}${limitation} ${citeSource(debit.source)}.`,
     source: debit.source,
   };
   const count = debit.presentationsMax - times.length;
   return {
     usedUp: count <= 0 ? ruling : null,
-    triesLeft: count > 0 ? { ...ruling, count } : null,
+    attemptsLeft: count > 0 ? { ...ruling, count } : null,
     notAfter: times.length > 0 ? { ...ruling, at: times[0]! + debit.withinMs } : null,
   };
 }
@@ -245,7 +246,7 @@ const isUnknownNetwork = ({ name }: CardNetwork) => name === UNKNOWN_NETWORK.nam
  * @param at  in milliseconds since 1970
  */
 export function findForbiddingRule(guard: Guard, at: number): Ruling | null {
-  if (guard.bar) return guard.bar;
+  if (guard.block) return guard.block;
   if (guard.usedUp) return guard.usedUp;
   if (guard.notBefore && at - guard.earlyMs < guard.notBefore.at) return guard.notBefore;
   if (guard.notAfter && at > guard.notAfter.at) return guard.notAfter;
@@ -253,8 +254,8 @@ export function findForbiddingRule(guard: Guard, at: number): Ruling | null {
   return null;
 }
 
-export const forbidsAnyTime = ({ bar, usedUp, notBefore, notAfter, limits }: Guard): boolean =>
-  (bar ?? usedUp ?? notBefore ?? notAfter) !== null ||
+export const forbidsAnyTime = ({ block, usedUp, notBefore, notAfter, limits }: Guard): boolean =>
+  (block ?? usedUp ?? notBefore ?? notAfter) !== null ||
   limits.some(({ times, attemptsMax }) => times.length >= attemptsMax);
 
 /**

@@ -60,12 +60,12 @@ test("a debit that the customer denied, or whose account holder has died, ends a
   for (const [type, codes] of Object.entries(ended))
     for (const code of codes.split(" "))
       assert.equal(groupOf({ networkDeclineCode: code }, buildDebit(type)), "REVOKED", `${type} ${code}`);
-  const said = (codes: Partial<DeclineCodes>, type: string) =>
+  const describe = (codes: Partial<DeclineCodes>, type: string) =>
     interpretDecline({ ...NOTHING, ...codes }, buildDebit(type)).words;
-  assert.equal(said({ networkDeclineCode: "MD07" }, "sepa_debit"), "the account's holder has died");
-  assert.equal(said({ gatewayCode: "recipient_deceased" }, "sepa_debit"), "the account's holder has died");
-  assert.equal(said({ gatewayCode: "payer_deceased" }, "bacs"), "the account's holder has died");
-  assert.match(said({ networkDeclineCode: "R10" }, "ach_debit")!, /the debit was not authorized/);
+  assert.equal(describe({ networkDeclineCode: "MD07" }, "sepa_debit"), "the account's holder has died");
+  assert.equal(describe({ gatewayCode: "recipient_deceased" }, "sepa_debit"), "the account's holder has died");
+  assert.equal(describe({ gatewayCode: "payer_deceased" }, "bacs"), "the account's holder has died");
+  assert.match(describe({ networkDeclineCode: "R10" }, "ach_debit")!, /the debit was not authorized/);
 });
 
 test("a gateway's words for a bank's reason are read, and an unlisted reason allows no retry", () => {

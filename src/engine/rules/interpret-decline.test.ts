@@ -79,17 +79,17 @@ test("each code is described as pushed, a gateway's number with its name, listed
 });
 
 test("a code and an advice of the same bank are both named, with both meanings when they agree", () => {
-  const said = (networkDeclineCode: string, networkAdviceCode: string, instrument = MASTERCARD) => {
+  const describe = (networkDeclineCode: string, networkAdviceCode: string, instrument = MASTERCARD) => {
     const codes = { ...NOTHING, networkDeclineCode, networkAdviceCode };
     return `${interpretDecline(codes, instrument).words} (${describeCodes(codes)})`;
   };
   assert.equal(
-    said("54", "01"),
+    describe("54", "01"),
     `${RESPONSE_CODES.get("54")!.words}, and there is newer card data (code 54, advice code 01)`,
   );
-  assert.equal(said("05", "01"), "there is newer card data (code 05, advice code 01)");
+  assert.equal(describe("05", "01"), "there is newer card data (code 05, advice code 01)");
   assert.equal(
-    said("54", "01", VISA),
+    describe("54", "01", VISA),
     `${RESPONSE_CODES.get("54")!.words} (code 54, advice code 01)`,
     "advice that is not read says nothing",
   );
@@ -148,15 +148,16 @@ test("no gateway's code belongs to another group at a second gateway", () => {
 });
 
 test("a gateway's numbers are read by its name, and have no meaning alone", () => {
-  const of = (code: string, gateway?: string) => groupOf({ gatewayCode: normalizeGatewayCode(code, gateway) });
-  assert.equal(of("12", "Adyen"), "FUNDS");
-  assert.equal(of("06", "adyen_eu"), "EXPIRED");
-  assert.equal(of("2001", "PayPal Braintree"), "FUNDS");
-  assert.equal(of("2047", "braintree"), "HARD_CARD");
-  assert.equal(of("Not enough balance"), "FUNDS");
+  const groupOfCode = (code: string, gateway?: string) => groupOf({ gatewayCode: normalizeGatewayCode(code, gateway) });
+  assert.equal(groupOfCode("12", "Adyen"), "FUNDS");
+  assert.equal(groupOfCode("06", "adyen_eu"), "EXPIRED");
+  assert.equal(groupOfCode("2001", "PayPal Braintree"), "FUNDS");
+  assert.equal(groupOfCode("2047", "braintree"), "HARD_CARD");
+  assert.equal(groupOfCode("Not enough balance"), "FUNDS");
   for (const gateway of [undefined, "stripe"])
-    for (const code of ["12", "6", "2001", "2047"]) assert.equal(of(code, gateway), "UNKNOWN", `${code} ${gateway}`);
-  assert.equal(of("insufficient_funds", "Braintree"), "FUNDS");
+    for (const code of ["12", "6", "2001", "2047"])
+      assert.equal(groupOfCode(code, gateway), "UNKNOWN", `${code} ${gateway}`);
+  assert.equal(groupOfCode("insufficient_funds", "Braintree"), "FUNDS");
   assert.equal(normalizeGatewayCode(undefined, "Adyen"), null);
 });
 
@@ -203,7 +204,7 @@ test("a response code is read with a gateway's zeros and words around it, and sh
 });
 
 test("American Express's three-digit codes mean the same as two-digit ones, or are its own, and are read on no other card", () => {
-  const of = (code: string, instrument = AMEX) => groupOf({ networkDeclineCode: code }, instrument);
+  const groupOfCode = (code: string, instrument = AMEX) => groupOf({ networkDeclineCode: code }, instrument);
   const groups = {
     GENERIC: "100 102 103 104 105 106 107 108 109 110 114 115 120 125 129 181 904 913",
     EXPIRED: "101 187",
@@ -216,20 +217,22 @@ test("American Express's three-digit codes mean the same as two-digit ones, or a
   const codes = Object.entries(groups).flatMap(([expected, all]) =>
     all.split(" ").map((code) => [code, expected] as const),
   );
-  for (const [code, expected] of codes) assert.equal(of(code), expected, code);
+  for (const [code, expected] of codes) assert.equal(groupOfCode(code), expected, code);
   const { words, source } = RESPONSE_CODES.get("41")!;
   const lost = interpretDecline({ ...NOTHING, networkDeclineCode: "208" }, AMEX);
   assert.deepEqual([lost.words, lost.category1], [words, source]);
-  const barred = codes.filter(([code]) => interpretDecline({ ...NOTHING, networkDeclineCode: code }, AMEX).category1);
-  assert.deepEqual(barred.map(([code]) => code).join(" "), "111 119 189 200 207 208 209 902");
-  assert.equal(of("0208"), "HARD_CARD");
+  const blockingCodes = codes.filter(
+    ([code]) => interpretDecline({ ...NOTHING, networkDeclineCode: code }, AMEX).category1,
+  );
+  assert.deepEqual(blockingCodes.map(([code]) => code).join(" "), "111 119 189 200 207 208 209 902");
+  assert.equal(groupOfCode("0208"), "HARD_CARD");
   const elsewhere = [VISA, MASTERCARD, UNKNOWN];
   for (const code of ["116", "122", "183", "187", "200", "202", "208 : Lost card"])
     for (const instrument of elsewhere) {
       const { group: read, category1 } = interpretDecline({ ...NOTHING, networkDeclineCode: code }, instrument);
       assert.deepEqual([read, category1], ["UNKNOWN", null], code);
     }
-  for (const instrument of elsewhere) assert.equal(of("051", instrument), "FUNDS");
+  for (const instrument of elsewhere) assert.equal(groupOfCode("051", instrument), "FUNDS");
 });
 
 test("the same words mean the same at every gateway and at the bank", () => {

@@ -131,13 +131,13 @@ function withOtherMeaning(fact: DeclineFact, fromBank: readonly DeclineFact[]): 
 export function describeCodes({ networkDeclineCode, networkAdviceCode, gatewayCode, declineCategory }: DeclineCodes) {
   const response = shownCode(networkDeclineCode);
   const gateway = shownCode(gatewayCode);
-  const said = [
+  const descriptions = [
     ["code", response],
     ["advice code", shownCode(networkAdviceCode)],
     ["gateway code", gateway === response ? "" : gateway],
     ["category", shownCode(declineCategory && categorySuffix(declineCategory))],
   ].filter(([, code]) => code !== "");
-  return said.length === 0 ? null : said.map((words) => words.join(" ")).join(", ");
+  return descriptions.length === 0 ? null : descriptions.map((words) => words.join(" ")).join(", ");
 }
 
 const shownCode = (code: string | null) => toDisplayText(code ?? "");

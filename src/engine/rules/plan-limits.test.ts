@@ -36,11 +36,11 @@ const buildGuardWith = (times: readonly number[], earlyMs = 0): Guard =>
   });
 
 /** Whether each of these times keeps the limit when added to the plan in turn. */
-const keepsPlanLimit = (limit: PlanLimit, moments: readonly number[]) =>
-  moments.every((at, n) =>
+const keepsPlanLimit = (limit: PlanLimit, times: readonly number[]) =>
+  times.every((at, n) =>
     keepsLimit(
       limit,
-      moments.slice(0, n).sort((a, b) => a - b),
+      times.slice(0, n).sort((a, b) => a - b),
       at,
     ),
   );
@@ -53,11 +53,11 @@ test("retries that keep a limit together are each allowed in turn, however early
   fc.assert(
     fc.property(pastTimes, plannedTimes, early, fc.boolean(), (made, planned, earlyMinutes, isEarly) => {
       const earlyMs = earlyMinutes * 60_000;
-      const moments = [...planned].sort((a, b) => a - b).map(hour);
-      const limits = findFillableLimits(buildGuardWith(made.map(hour), earlyMs), hour(60 * 24), moments.length);
-      if (!limits.every((limit) => keepsPlanLimit(limit, moments))) return;
-      const came = moments.map((at) => (isEarly ? at - earlyMs : at));
-      for (const [n, at] of moments.entries())
+      const times = [...planned].sort((a, b) => a - b).map(hour);
+      const limits = findFillableLimits(buildGuardWith(made.map(hour), earlyMs), hour(60 * 24), times.length);
+      if (!limits.every((limit) => keepsPlanLimit(limit, times))) return;
+      const came = times.map((at) => (isEarly ? at - earlyMs : at));
+      for (const [n, at] of times.entries())
         assert.equal(findForbiddingRule(buildGuardWith([...made.map(hour), ...came.slice(0, n)], earlyMs), at), null);
     }),
     { numRuns: 2000 },
@@ -67,11 +67,11 @@ test("retries that keep a limit together are each allowed in turn, however early
 test("a plan keeps a limit exactly when each retry is allowed, in any order, if none comes early", () => {
   fc.assert(
     fc.property(pastTimes, plannedTimes, fc.nat(5), (made, planned, shift) => {
-      const moments = [...planned].sort((a, b) => a - b).map(hour);
-      const limits = findFillableLimits(buildGuardWith(made.map(hour)), hour(60 * 24), moments.length);
-      const turned = [...moments.slice(shift), ...moments.slice(0, shift)];
-      const isAllowed = moments.every(
-        (at, n) => findForbiddingRule(buildGuardWith([...made.map(hour), ...moments.slice(0, n)]), at) === null,
+      const times = [...planned].sort((a, b) => a - b).map(hour);
+      const limits = findFillableLimits(buildGuardWith(made.map(hour)), hour(60 * 24), times.length);
+      const turned = [...times.slice(shift), ...times.slice(0, shift)];
+      const isAllowed = times.every(
+        (at, n) => findForbiddingRule(buildGuardWith([...made.map(hour), ...times.slice(0, n)]), at) === null,
       );
       assert.equal(
         limits.every((limit) => keepsPlanLimit(limit, turned)),
@@ -91,18 +91,18 @@ test("a limit is ignored when the remaining retries cannot fill it", () => {
 test("the retries left are those that fit before the end, under the tightest rule", () => {
   const fewestOf = (guard: Guard, from: number, until: number, most = 8) =>
     findTightestLimit(guard, [day(from), day(until)], DAY_MS, most);
-  const left = (days: readonly number[], until: number, most?: number) =>
+  const countLeft = (days: readonly number[], until: number, most?: number) =>
     fewestOf(buildGuardWith(days.map(day)), days.at(-1)!, until, most);
-  assert.equal(left([0], 21)!.count, 2);
+  assert.equal(countLeft([0], 21)!.count, 2);
   // The first attempt leaves the window after day 28; from then on, one more fits per day.
-  assert.deepEqual([left([0], 28)!.count, left([0], 28.5)!.count, left([0], 29.5)!.count], [2, 3, 4]);
-  assert.equal(left([0, 5], 21)!.count, 1);
-  assert.equal(left([0, 5, 9], 21)!.count, 0);
-  assert.equal(left([0], 21, 2), null);
-  assert.match(left([0], 21)!.sentence, /^The voucher allows at most 3 tries in 28 days/);
+  assert.deepEqual([countLeft([0], 28)!.count, countLeft([0], 28.5)!.count, countLeft([0], 29.5)!.count], [2, 3, 4]);
+  assert.equal(countLeft([0, 5], 21)!.count, 1);
+  assert.equal(countLeft([0, 5, 9], 21)!.count, 0);
+  assert.equal(countLeft([0], 21, 2), null);
+  assert.match(countLeft([0], 21)!.sentence, /^The voucher allows at most 3 tries in 28 days/);
   const guard = {
     ...buildGuardWith([day(0)]),
-    triesLeft: { sentence: "One.", source: buildGuardWith([]).limits[0]!.source, count: 1 },
+    attemptsLeft: { sentence: "One.", source: buildGuardWith([]).limits[0]!.source, count: 1 },
   };
   assert.equal(fewestOf(guard, 0, 21)!.sentence, "One.");
   assert.equal(fewestOf(guard, 0, 21, 1), null);

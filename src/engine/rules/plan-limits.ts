@@ -17,8 +17,8 @@ const toPlanLimit = ({ times, attemptsMax, windowMs }: PlanLimit, earlyMs: numbe
 });
 
 /** Limits that this many more declines could fill. */
-export function findFillableLimits({ limits, earlyMs }: Guard, from: number, tries: number): PlanLimit[] {
-  const isFillable = ({ times, attemptsMax }: PlanLimit) => times.length + tries > attemptsMax;
+export function findFillableLimits({ limits, earlyMs }: Guard, from: number, retryCount: number): PlanLimit[] {
+  const isFillable = ({ times, attemptsMax }: PlanLimit) => times.length + retryCount > attemptsMax;
   // By number first: most limits are far from full.
   return limits
     .filter(isFillable)
@@ -32,28 +32,28 @@ export function findFillableLimits({ limits, earlyMs }: Guard, from: number, tri
  * A fullest window can be shifted to begin at an attempt, so the windows that begin at one and reach the new one are checked in
  * turn; their ends only move forward.
  *
- * @param others  times of planned retries, earliest first, which keep the limit without this one
+ * @param plannedTimes  times of planned retries, earliest first, which keep the limit without this one
  */
 export function keepsLimit(
   { times, attemptsMax, windowMs }: PlanLimit,
-  others: readonly number[],
+  plannedTimes: readonly number[],
   at: number,
 ): boolean {
-  if (times.length + others.length < attemptsMax) return true;
-  let time = sortedIndex(times, at - windowMs);
-  let other = sortedIndex(others, at - windowMs);
-  let timesEnd = time;
-  let othersEnd = other;
+  if (times.length + plannedTimes.length < attemptsMax) return true;
+  let timesStart = sortedIndex(times, at - windowMs);
+  let plannedStart = sortedIndex(plannedTimes, at - windowMs);
+  let timesEnd = timesStart;
+  let plannedEnd = plannedStart;
   for (;;) {
-    const nextTime = time < times.length ? times[time]! : at;
-    const nextOther = other < others.length ? others[other]! : at;
+    const nextTime = timesStart < times.length ? times[timesStart]! : at;
+    const nextOther = plannedStart < plannedTimes.length ? plannedTimes[plannedStart]! : at;
     const start = Math.min(nextTime, nextOther, at);
     while (timesEnd < times.length && times[timesEnd]! <= start + windowMs) timesEnd++;
-    while (othersEnd < others.length && others[othersEnd]! <= start + windowMs) othersEnd++;
-    if (1 + timesEnd - time + othersEnd - other > attemptsMax) return false;
+    while (plannedEnd < plannedTimes.length && plannedTimes[plannedEnd]! <= start + windowMs) plannedEnd++;
+    if (1 + timesEnd - timesStart + plannedEnd - plannedStart > attemptsMax) return false;
     if (start === at) return true;
-    if (nextTime === start) time++;
-    else other++;
+    if (nextTime === start) timesStart++;
+    else plannedStart++;
   }
 }
 
@@ -75,18 +75,18 @@ function sortedIndex(numbers: readonly number[], value: number): number {
  * @param gapMs  between two declines, and before the first
  */
 export function findTightestLimit(
-  { triesLeft, limits, earlyMs }: Guard,
+  { attemptsLeft, limits, earlyMs }: Guard,
   [from, to]: readonly [number, number],
   gapMs: number,
   most: number,
-): Guard["triesLeft"] {
-  let least = triesLeft !== null && triesLeft.count < most ? triesLeft : null;
+): Guard["attemptsLeft"] {
+  let tightest = attemptsLeft !== null && attemptsLeft.count < most ? attemptsLeft : null;
   for (const limit of limits) {
     if (limit.times.length + most <= limit.attemptsMax) continue;
     const count = countRoom(toPlanLimit(limit, earlyMs, from), from + gapMs, to, gapMs, most);
-    if (count < (least?.count ?? most)) least = { sentence: limit.sentence, source: limit.source, count };
+    if (count < (tightest?.count ?? most)) tightest = { sentence: limit.sentence, source: limit.source, count };
   }
-  return least;
+  return tightest;
 }
 
 /** Returns the rule that earlier attempts fill for the whole range; null if a retry fits. */
@@ -110,11 +110,11 @@ function countRoom(limit: PlanLimit, from: number, to: number, gapMs: number, mo
 
 /** When an attempt has just left the window. */
 function nextFreeTime({ times, windowMs }: PlanLimit, planned: readonly number[], at: number): number | undefined {
-  let next: number | undefined;
+  let earliestFree: number | undefined;
   for (const list of [times, planned])
-    for (const time of list) {
-      const free = time + windowMs + 1;
-      if (free > at && (next === undefined || free < next)) next = free;
+    for (const timesStart of list) {
+      const free = timesStart + windowMs + 1;
+      if (free > at && (earliestFree === undefined || free < earliestFree)) earliestFree = free;
     }
-  return next;
+  return earliestFree;
 }

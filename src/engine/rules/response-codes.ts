@@ -175,9 +175,9 @@ const STRONG_AUTHENTICATION_COUNTRIES = new Set(
 
 /** @returns null for an unlisted code, which is in Visa category 4 */
 export function findResponseCode(code: string, dialect: CodeDialect): ResponseCode | null {
-  const named = findTableCode(code, dialect);
-  if (dialect === "mastercard" && MASTERCARD_MEANINGS.has(named)) return MASTERCARD_MEANINGS.get(named)!;
-  return responseByCode.get(named) ?? (dialect === "amex" ? AMEX_CODES.get(named) : undefined) ?? null;
+  const entry = findTableCode(code, dialect);
+  if (dialect === "mastercard" && MASTERCARD_MEANINGS.has(entry)) return MASTERCARD_MEANINGS.get(entry)!;
+  return responseByCode.get(entry) ?? (dialect === "amex" ? AMEX_CODES.get(entry) : undefined) ?? null;
 }
 
 const CATEGORY_1_RESPONSE = defineCode(1, "HARD_CARD", "the network says that the bank will never approve it");

@@ -12,13 +12,13 @@ const start = Date.UTC(2026, 4, 4);
 
 /** Whether another attempt with the same amount is allowed one day after this many declines, an hour apart. */
 function allowedAfter(
-  tries: number,
+  attempts: number,
   network: string,
   paymentMethodType = "card",
   code = "51",
   adviceCode: string | null = null,
 ) {
-  const ledger = Array.from({ length: tries }, (_, n) => ({
+  const ledger = Array.from({ length: attempts }, (_, n) => ({
     at: new Date(start + n * HOUR_MS),
     amount: 4900,
     approved: false,
@@ -127,24 +127,24 @@ test("the file's rules apply to known and unknown brands, debits and advice, and
   applyRules(parse({ responseCodes: { "82": { category: 3 } } }).rules!);
   assert.equal(interpretDecline(code82, onMastercard).group, "GENERIC");
   applyRules(rules!);
-  const said = (codes: Partial<DeclineCodes>) =>
+  const describe = (codes: Partial<DeclineCodes>) =>
     interpretDecline(
       { networkDeclineCode: null, networkAdviceCode: null, gatewayCode: null, declineCategory: null, ...codes },
       { paymentMethodType: "card", network: "visa", cardCountry: null },
     );
-  const { group, words, category1 } = said({ networkDeclineCode: "8Z" });
+  const { group, words, category1 } = describe({ networkDeclineCode: "8Z" });
   assert.deepEqual([group, words, category1?.document], ["FRAUD", "the bank smells fraud", SOURCE_FIELDS.document]);
-  assert.equal(said({ networkDeclineCode: "62" }).group, "HARD_CARD");
-  assert.equal(said({ networkDeclineCode: "62" }).words, "the card is restricted");
+  assert.equal(describe({ networkDeclineCode: "62" }).group, "HARD_CARD");
+  assert.equal(describe({ networkDeclineCode: "62" }).words, "the card is restricted");
   assert.deepEqual(
-    [said({ networkDeclineCode: "208" }).group, said({ networkDeclineCode: "208" }).words],
+    [describe({ networkDeclineCode: "208" }).group, describe({ networkDeclineCode: "208" }).words],
     ["HARD_CARD", "the card was lost, says the acquirer"],
     "what the file names is read on every card",
   );
   assert.equal(interpretDecline(code82, onMastercard).group, "FRAUD");
-  assert.equal(said({ gatewayCode: "low_balance" }).group, "FUNDS");
-  assert.equal(said({ gatewayCode: "adyen 31" }).group, "FRAUD");
-  const ours = said({ gatewayCode: "payer_deceased" });
+  assert.equal(describe({ gatewayCode: "low_balance" }).group, "FUNDS");
+  assert.equal(describe({ gatewayCode: "adyen 31" }).group, "FRAUD");
+  const ours = describe({ gatewayCode: "payer_deceased" });
   assert.deepEqual([ours.group, ours.words], ["HARD_CARD", null], "our words are of our group");
   assert.match(
     allowedAfter(15, "visa")!.sentence,

@@ -9,35 +9,35 @@ export type RuleReader = ReturnType<typeof createRuleReader>;
 export function createRuleReader(problems: string[]) {
   const wrong = (place: string, problem: string) => void problems.push(`${place} ${problem}`);
 
-  /** @param known  allowed names; null: any */
-  function fields(value: unknown, place: string, known: readonly string[] | null): JsonFields {
+  /** @param knownFields  allowed names; null: any */
+  function fields(value: unknown, place: string, knownFields: readonly string[] | null): JsonFields {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       wrong(place || "the file", "must be an object");
       return {};
     }
     for (const name of Object.keys(value))
-      if (known && !known.includes(name))
-        wrong(place ? `${place}.${name}` : name, `is not known. Write one of ${known.join(", ")}`);
+      if (knownFields && !knownFields.includes(name))
+        wrong(place ? `${place}.${name}` : name, `is not known. Write one of ${knownFields.join(", ")}`);
     return value as JsonFields;
   }
 
   /** Returns each named object's fields and place. */
-  const entries = (value: unknown, place: string, known: readonly string[]): [string, JsonFields, string][] =>
+  const entries = (value: unknown, place: string, knownFields: readonly string[]): [string, JsonFields, string][] =>
     value === undefined
       ? []
       : Object.entries(fields(value, place, null)).map(([name, each]) => {
           const here = `${place}.${name}`;
-          return [name, fields(each, here, known), here];
+          return [name, fields(each, here, knownFields), here];
         });
 
-  function whole(value: unknown, place: string, most: number): number | undefined {
+  function readWholeNumber(value: unknown, place: string, most: number): number | undefined {
     if (value === undefined) return undefined;
     if (typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= most) return value;
     wrong(place, `must be a whole number from 1 to ${most}, not ${JSON.stringify(value)}`);
     return undefined;
   }
 
-  function truth(value: unknown, place: string): boolean | undefined {
+  function readBoolean(value: unknown, place: string): boolean | undefined {
     if (value !== undefined && typeof value !== "boolean") wrong(place, "must be true or false");
     return value === true ? true : value === false ? false : undefined;
   }
@@ -55,5 +55,5 @@ export function createRuleReader(problems: string[]) {
     return group;
   }
 
-  return { wrong, fields, entries, whole, truth, words, groupOf };
+  return { wrong, fields, entries, whole: readWholeNumber, truth: readBoolean, words, groupOf };
 }

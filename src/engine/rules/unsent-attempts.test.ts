@@ -66,8 +66,8 @@ test("an invoice has used no attempt when its first one was never sent", () => {
 
 test("an attempt that was never sent is no presentation of a bank debit", () => {
   const blocked = [1, 2, 3].map((days) => buildEntry(daysAfterStart(days), { isUnsent: true }));
-  const { usedUp, triesLeft } = buildGuard(
+  const { usedUp, attemptsLeft } = buildGuard(
     buildAttempt([buildEntry(daysAfterStart(0)), ...blocked], null, "sepa_debit"),
   );
-  assert.deepEqual([usedUp, triesLeft?.count], [null, 2]);
+  assert.deepEqual([usedUp, attemptsLeft?.count], [null, 2]);
 });

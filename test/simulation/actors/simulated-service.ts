@@ -63,7 +63,7 @@ export function startSimulatedService(options: Options): SimulatedService {
   // A fault in one round may have hidden its commit; then the next round reports it.
   let faultsTold = options.faults();
   const decide = loop(async () => {
-    const { stepped } = await processDueCases({
+    const { processedCount } = await processDueCases({
       db: decideDb,
       ports,
       log,
@@ -73,10 +73,10 @@ export function startSimulatedService(options: Options): SimulatedService {
       pause,
     });
     const faults = options.faults();
-    if (stepped > 0 || faults > faultsTold) await options.onDecided();
+    if (processedCount > 0 || faults > faultsTold) await options.onDecided();
     faultsTold = faults;
     await learner.learnDue();
-    return stepped > 0;
+    return processedCount > 0;
   }, "select case when exists (select from case_pokes) then '1970-01-01' else min(due_at) end as at from due_cases");
   const deliver = loop(async () => (await deliverer.deliverDue()) > 0, "select min(due_at) as at from deliveries");
 
