@@ -1,5 +1,6 @@
 import { HOUR_MS } from "../domain/durations.ts";
 import type { Forecast } from "./learned/forecast.ts";
+import { getPlanTables } from "./learned/workspace.ts";
 import type { RetryValue } from "./retry-value.ts";
 import { keepsLimit, type PlanLimit } from "./rules/plan-limits.ts";
 
@@ -26,7 +27,8 @@ export const MAX_PLAN_LENGTH = 100;
 const paidBetween = (paidBefore: number, paidNow: number) => (paidBefore - paidNow) >>> 31;
 
 /**
- * Evaluates plans: slots, earliest first, whose later chances were computed. Holds one plan at a time and reuses its results.
+ * Evaluates plans: slots, earliest first, whose later chances were computed. Holds one plan at a time and reuses its results. Its
+ * arrays lie in the model's workspace, so the next evaluator ends this one.
  * Arrays by position hold one row of hypotheses per position.
  */
 export interface PlanEvaluator {
@@ -60,9 +62,10 @@ export function createPlanEvaluator(
   limits: readonly PlanLimit[] = [],
   apartMs = MIN_RETRY_GAP_MS,
 ): PlanEvaluator {
+  if (!forecast.isLatest()) throw new Error("the model has made another forecast, which ended this one");
   const { shares, slots } = forecast;
   const positions = maxLength + 1;
-  const remainingShares = new Float64Array(positions * shares.length);
+  const { remainingShares, valuesToGo, restValues } = getPlanTables(forecast.workspace, positions * shares.length);
   remainingShares.set(shares);
   const reachedShares = new Float64Array(positions);
   reachedShares[0] = shares.reduce((sum, share) => sum + share, 0);
@@ -78,9 +81,9 @@ export function createPlanEvaluator(
     remainingShares,
     reachedShares,
     planSlots: new Int32Array(maxLength),
-    valuesToGo: new Float64Array(positions * shares.length),
+    valuesToGo,
     valuesBefore: new Float64Array(positions),
-    restValues: new Float64Array(2 * positions * shares.length),
+    restValues,
     restPositions: new Int32Array(positions).fill(-1),
   };
 }

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Forecast } from "./learned/forecast.ts";
+import { buildPosterior, START, trainedModel } from "./choose-retry.fixture.ts";
+import { buildForecast, type Forecast } from "./learned/forecast.ts";
+import { newWorkspace } from "./learned/workspace.ts";
 import { planRetries, valuesByNextSlot } from "./plan-retries.ts";
 
 const DAY = 86_400_000;
@@ -34,6 +36,8 @@ function smallWorld(days: number, seed: number): SmallWorld {
     nextChances: new Float64Array(3 * days),
     laterChances: new Float64Array(6 * days),
     lastPaidOn: [-5, -5, -1],
+    workspace: newWorkspace(),
+    isLatest: () => true,
     computeLaterChances(slots) {
       for (const slot of slots) {
         for (let place = slot * 3; place < slot * 3 + 3; place++) {
@@ -195,4 +199,14 @@ test("the plan is nearly the best of all plans that keep a limit", () => {
 test("a retry that the guard allows is planned alone when a limit might not hold for several", () => {
   const full = { times: [-DAY], attemptsMax: 1, windowMs: 99 * DAY };
   assert.equal(planRetries(smallWorld(9, 4), 3, { valueAt: () => 1, cost: 0.02 }, [full]).slots.length, 1);
+});
+
+test("a forecast whose tables were overwritten by the model's next forecast is refused", () => {
+  const posterior = buildPosterior("FUNDS");
+  const slots = [START + DAY, START + 2 * DAY];
+  const forecast = buildForecast(trainedModel, posterior, slots);
+  const value = { valueAt: () => 1, cost: 0 };
+  assert.ok(planRetries(forecast, 2, value).slots.length > 0);
+  buildForecast(trainedModel, posterior, slots.slice(1));
+  assert.throws(() => planRetries(forecast, 2, value), /another forecast/);
 });

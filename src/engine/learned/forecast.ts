@@ -18,11 +18,11 @@ import { normalCdf } from "./normal-distribution.ts";
 import { CELL_VARIANCE, uncertaintyScale } from "./observe.ts";
 import { CYCLE_COUNT, daysSincePay, KIND_BY_CYCLE } from "./pay-cycles.ts";
 import { IMMEDIATE, settlementDay, settlementDayEnd, settlementHour } from "./settlement.ts";
-import { MAX_ACTIVE_WEIGHTS } from "./workspace.ts";
+import { getForecastTables, MAX_ACTIVE_WEIGHTS, type Workspace } from "./workspace.ts";
 
 /**
  * A case's future retries by slot, under each hypothesis likely enough to matter. Tables are indexed by `slot * shares.length +
- * hypothesis`.
+ * hypothesis`. They lie in the model's workspace, so the model's next forecast ends this one.
  */
 export interface Forecast {
   /** Possible retry times, earliest first. */
@@ -44,6 +44,9 @@ export interface Forecast {
   paidOn: Int32Array;
   /** Fills `laterChances` for these slots. */
   computeLaterChances(slots: readonly number[]): void;
+  workspace: Workspace;
+  /** Whether the tables are still this forecast's. */
+  isLatest(): boolean;
 }
 
 const MAX_DAYS = 370;
@@ -83,14 +86,9 @@ export function buildForecast(model: LearnedModel, posterior: CasePosterior, slo
   const width = likelyIndices.length;
   if (slots.length > MAX_SLOTS)
     throw new RangeError(`${slots.length} slots, and at most ${MAX_SLOTS} can be looked at`);
-  const size = slots.length * width;
-  const tables = {
-    nextChances: new Float64Array(size),
-    laterChances: new Float64Array(2 * size),
-    paidOn: new Int32Array(size),
-  };
-  const { nextChances, paidOn } = tables;
-  const cycleCells = new Int32Array(size);
+  const { workspace } = model;
+  const { nextChances, laterChances, paidOn, cycleCells } = getForecastTables(workspace, slots.length * width);
+  const forecastNumber = ++workspace.forecastCount;
   const kindCells = new Int32Array(cycles);
   const lastPaidOn = new Int32Array(cycles);
   const chances = new Float64Array(slots.length);
@@ -141,10 +139,21 @@ export function buildForecast(model: LearnedModel, posterior: CasePosterior, slo
   };
   const isForeseen = new Uint8Array(slots.length);
   const computeLaterChances = (someSlots: readonly number[]) => {
-    for (const slot of someSlots) if (isForeseen[slot]! === 0) fillLaterChances(input, slot, tables.laterChances);
+    for (const slot of someSlots) if (isForeseen[slot]! === 0) fillLaterChances(input, slot, laterChances);
     for (const slot of someSlots) isForeseen[slot] = 1;
   };
-  return { slots, shares, chances, answeredAt: answerTimes(posterior, slots), ...tables, computeLaterChances };
+  return {
+    slots,
+    shares,
+    chances,
+    answeredAt: answerTimes(posterior, slots),
+    nextChances,
+    laterChances,
+    paidOn,
+    computeLaterChances,
+    workspace,
+    isLatest: () => workspace.forecastCount === forecastNumber,
+  };
 }
 
 function answerTimes({ clock }: CasePosterior, slots: readonly number[]) {
