@@ -59,7 +59,7 @@ for (const name of later.worlds) {
     for (const seed of seeds) {
       const trial = runTrial(await openWorld(name), policy(), seed, customers);
       rows.push(valueByBlock(trial, BLOCK_SIZE));
-      brokenCount += countBrokenRules(trial.tries);
+      brokenCount += countBrokenRules(trial.retries);
       const before = trial.cases.filter(({ bill }) => +bill.createdAt < LAW_CHANGE_TIME).length;
       changed = Math.max(changed, Math.ceil(before / BLOCK_SIZE));
     }

@@ -20,9 +20,9 @@ export function measureFalseAlarms(runs: number, business: Partial<SimulatedMerc
   for (let run = 0; run < runs; run++) {
     let [difference, plain] = [false, false];
     let last: InterimAnalysis | undefined;
-    runExperiment({ ...DEFAULT_MERCHANT, days: DAYS, ...business }, run, (_, look) => {
-      last = look;
-      const [primary] = look.comparisons;
+    runExperiment({ ...DEFAULT_MERCHANT, days: DAYS, ...business }, run, (_, analysis) => {
+      last = analysis;
+      const [primary] = analysis.comparisons;
       difference ||= primary!.lower > effect || primary!.upper < effect;
       plain ||=
         primary!.difference !== null && Math.abs(primary!.difference - effect) > 1.96 * Math.sqrt(primary!.variance!);

@@ -23,7 +23,7 @@ export interface Attempt {
 export interface OpenCase {
   bill: Bill;
   charges: Charge[];
-  triesLeft: number;
+  retriesLeft: number;
   endsAt: number;
   attempts: readonly Attempt[];
   byCard: ReadonlyMap<string, readonly Attempt[]>;
@@ -55,8 +55,8 @@ export interface Policy {
 export interface Rules {
   notBefore: number;
   allow(at: number): boolean;
-  triesMax: number;
-  limits(from: number, tries: number): PlanLimit[];
+  retriesMax: number;
+  limits(from: number, retryCount: number): PlanLimit[];
 }
 
 /** Applies the guard that the service uses. */
@@ -64,13 +64,13 @@ export function findRules(open: OpenCase): Rules {
   const last = open.charges.at(-1)!;
   const isDebit = findBankDebit(last.paymentMethodType) !== undefined;
   if (isDebit && endsRetries(declineGroupOf(last)))
-    return { notBefore: 0, allow: () => false, triesMax: 0, limits: () => [] };
+    return { notBefore: 0, allow: () => false, retriesMax: 0, limits: () => [] };
   const guards = findCurrentCardCharges(open).map((charge) => buildGuardFor(open, charge));
   return {
     notBefore: Math.max(...guards.map(({ notBefore }) => notBefore?.at ?? 0)),
     allow: (at) => guards.every((guard) => findForbiddingRule(guard, at) === null),
-    triesMax: Math.min(...guards.map(({ attemptsLeft }) => attemptsLeft?.count ?? Number.POSITIVE_INFINITY)),
-    limits: (from, tries) => guards.flatMap((guard) => findFillableLimits(guard, from, tries)),
+    retriesMax: Math.min(...guards.map(({ attemptsLeft }) => attemptsLeft?.count ?? Number.POSITIVE_INFINITY)),
+    limits: (from, retryCount) => guards.flatMap((guard) => findFillableLimits(guard, from, retryCount)),
   };
 }
 
@@ -80,11 +80,12 @@ export function findRules(open: OpenCase): Rules {
  */
 function findCurrentCardCharges(open: OpenCase): Charge[] {
   const { bill, attempts } = open;
-  const own = attempts.findLast((attempt) => attempt.bill.subscriptionId === bill.subscriptionId)!.charge;
+  const ownCharge = attempts.findLast((attempt) => attempt.bill.subscriptionId === bill.subscriptionId)!.charge;
   const latest = attempts.at(-1)!.charge;
   const isOne =
-    latest === own || (latest.cardFingerprint !== undefined && latest.cardFingerprint === own.cardFingerprint);
-  const shown = isOne ? [latest] : [own, latest];
+    latest === ownCharge ||
+    (latest.cardFingerprint !== undefined && latest.cardFingerprint === ownCharge.cardFingerprint);
+  const shown = isOne ? [latest] : [ownCharge, latest];
   return [...shown, ...shown.flatMap((charge) => findReplacementCharges(open, charge))];
 }
 
@@ -106,8 +107,8 @@ function findReplacementCharges({ bill, byCard, byCustomer }: OpenCase, { cardFi
 function mayBeOneCard(a: Charge, b: Charge): boolean {
   if (a.cardFingerprint !== undefined || b.cardFingerprint !== undefined)
     return a.cardFingerprint === b.cardFingerprint;
-  const [one, other] = [a, b].map(({ cardBrand }) => findCardNetwork(cardBrand ?? null));
-  return one === other || one === UNKNOWN_NETWORK || other === UNKNOWN_NETWORK;
+  const [networkA, networkB] = [a, b].map(({ cardBrand }) => findCardNetwork(cardBrand ?? null));
+  return networkA === networkB || networkA === UNKNOWN_NETWORK || networkB === UNKNOWN_NETWORK;
 }
 
 const cardKeyOf = ({ cardFingerprint, cardBrand }: Charge) =>
@@ -117,30 +118,30 @@ function attemptsWith({ bill, attempts, byCard }: OpenCase, { cardFingerprint }:
   const onCard = cardFingerprint === undefined ? undefined : byCard.get(cardFingerprint);
   const others = onCard?.filter((attempt) => attempt.bill.customerId !== bill.customerId) ?? [];
   if (others.length === 0) return attempts;
-  return [...attempts, ...others].sort((one, other) => one.charge.at.getTime() - other.charge.at.getTime());
+  return [...attempts, ...others].sort((a, b) => a.charge.at.getTime() - b.charge.at.getTime());
 }
 
-function buildGuardFor(open: OpenCase, present: Charge): Guard {
+function buildGuardFor(open: OpenCase, currentCharge: Charge): Guard {
   const { bill, attempts } = open;
-  const { paymentMethodType, cardBrand, cardCountry } = present;
+  const { paymentMethodType, cardBrand, cardCountry } = currentCharge;
   const alsoCharged = findSubstituteCards(
     attempts.map(({ bill, charge }) => ({ invoiceId: bill.id, card: cardKeyOf(charge) })),
   );
   const ledger: LedgerEntry[] = [];
-  for (const attempt of attemptsWith(open, present)) {
+  for (const attempt of attemptsWith(open, currentCharge)) {
     const { charge } = attempt;
     const onThisInvoice = attempt.bill.id === bill.id;
-    const isOnCard = mayBeOneCard(charge, present);
-    const isStandIn = !isOnCard && alsoCharged.has(cardKeyOf(charge));
+    const isOnCard = mayBeOneCard(charge, currentCharge);
+    const isOnSubstitute = !isOnCard && alsoCharged.has(cardKeyOf(charge));
     ledger.push({
       at: charge.at,
       amount: attempt.bill.amount,
       approved: charge.approved,
       onThisInvoice,
-      onPresentCard: isOnCard || isStandIn,
+      onPresentCard: isOnCard || isOnSubstitute,
       codes: codesOf(charge),
       clears: charge.approved && charge.cardFingerprint !== undefined && isOnCard,
-      ...(isStandIn && { standIn: instrumentOf(charge) }),
+      ...(isOnSubstitute && { standIn: instrumentOf(charge) }),
     });
   }
   return buildGuard({

@@ -20,14 +20,14 @@ const MIN_CHANCE = 1e-4;
 /** Another policy retries, so two engines are judged by the same attempts and luck hides no small difference. */
 export function measurePredictionLoss(
   world: World,
-  learned: LearnedModel,
+  model: LearnedModel,
   seed: number,
   customers: number,
 ): PredictionLoss {
   const byEngine: number[] = [];
   const byWorld: number[] = [];
   let approvals = 0;
-  const engine = createDunlinPolicy(learned, {
+  const engine = createDunlinPolicy(model, {
     foresaw(chance, approved) {
       byEngine.push(logLoss(chance, approved));
       approvals += Number(approved);
@@ -53,12 +53,12 @@ export function measurePredictionLoss(
     seed,
     customers,
   );
-  const tries = byEngine.length;
-  const share = approvals / tries;
+  const retryCount = byEngine.length;
+  const share = approvals / retryCount;
   return {
-    tries,
+    tries: retryCount,
     engine: mean(byEngine),
-    early: mean(byEngine.slice(0, Math.ceil(tries / 4))),
+    early: mean(byEngine.slice(0, Math.ceil(retryCount / 4))),
     share: share * logLoss(share, true) + (1 - share) * logLoss(share, false),
     world: mean(byWorld),
   };

@@ -14,7 +14,7 @@ export const expert = (): Policy => ({
     if (group === "HARD_CARD" || group === "REVOKED" || group === "FRAUD" || group === "AUTH_REQUIRED") return null;
     const { zone, country } = customerLocaleOf(open.bill);
     const rules = findRules(open);
-    const gap = (open.endsAt - now) / (open.triesLeft + 0.5);
+    const gap = (open.endsAt - now) / (open.retriesLeft + 0.5);
     const morning = (days: number) => atLocalTime(zone, addDays(localDay(zone, now), days), 9);
     let at = now + gap;
     if (group === "ISSUER_DOWN") at = now + 12 * HOUR_MS;

@@ -7,12 +7,12 @@ function retryOnDays(daysOf: (open: OpenCase) => readonly number[]): Policy {
   return {
     next(open, now) {
       const days = daysOf(open);
-      const tried = maxRetriesFor(open.bill) - open.triesLeft;
-      const day = days[tried];
+      const triedCount = maxRetriesFor(open.bill) - open.retriesLeft;
+      const day = days[triedCount];
       if (day === undefined) return null;
       const rules = findRules(open);
-      const planned = open.bill.createdAt.getTime() + day * DAY_MS;
-      for (let at = Math.max(planned, now + HOUR_MS, rules.notBefore); at < open.endsAt; at += HOUR_MS)
+      const plannedAt = open.bill.createdAt.getTime() + day * DAY_MS;
+      for (let at = Math.max(plannedAt, now + HOUR_MS, rules.notBefore); at < open.endsAt; at += HOUR_MS)
         if (rules.allow(at)) return { at, chance: null };
       return null;
     },

@@ -10,13 +10,13 @@ const OTHER_CYCLE_SHARE = 1e-5;
  * days cannot be known.
  */
 export function createPayDayTeller(world: World): (bill: Bill) => Float64Array | null {
-  const told = new Map<string, Float64Array | null>();
+  const cyclesByCustomer = new Map<string, Float64Array | null>();
   return (bill) => {
-    let cycles = told.get(bill.customerId);
+    let cycles = cyclesByCustomer.get(bill.customerId);
     if (cycles === undefined) {
       const isPayDay = world.payDays?.(bill) ?? null;
       cycles = isPayDay && cycleChancesOf(isPayDay, Math.floor(bill.createdAt.getTime() / DAY_MS));
-      told.set(bill.customerId, cycles);
+      cyclesByCustomer.set(bill.customerId, cycles);
     }
     return cycles;
   };

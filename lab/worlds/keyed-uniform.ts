@@ -28,10 +28,10 @@ export function keyedNormal(a: number, b: number, c: number, d: number): number 
 export function chooseWeighted<T>(draw: number, choices: readonly (readonly [T, number])[]): T {
   let total = 0;
   for (const [, weight] of choices) total += weight;
-  let left = draw * total;
+  let remaining = draw * total;
   for (const [choice, weight] of choices) {
-    left -= weight;
-    if (left < 0) return choice;
+    remaining -= weight;
+    if (remaining < 0) return choice;
   }
   return choices.at(-1)![0];
 }

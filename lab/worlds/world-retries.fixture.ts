@@ -30,11 +30,11 @@ export function predictRetries(world: World, seed: number, customers: number, da
 }
 
 /** Returns the signed mean error of a world's predictions: overall and by thirds of the probabilities. */
-export function predictionErrors(tries: readonly PredictedRetry[]): number[] {
+export function predictionErrors(retries: readonly PredictedRetry[]): number[] {
   const thirds = [0, 1 / 3, 2 / 3].map((low) =>
-    tries.filter(({ chance }) => chance >= low && (chance < low + 1 / 3 || low > 0.6)),
+    retries.filter(({ chance }) => chance >= low && (chance < low + 1 / 3 || low > 0.6)),
   );
-  return [tries, ...thirds].map(
+  return [retries, ...thirds].map(
     (each) => each.reduce((sum, { chance, approved }) => sum + chance - Number(approved), 0) / each.length,
   );
 }
@@ -57,10 +57,10 @@ export function outageShares(world: World, seed: number, customers: number): { s
     if (isOutage(bill.first.networkDeclineCode))
       for (const other of last.values()) {
         if (other.customerId === bill.customerId) continue;
-        const met = Number(isOutage(world.charge(other, bill.createdAt).networkDeclineCode));
+        const isDown = Number(isOutage(world.charge(other, bill.createdAt).networkDeclineCode));
         const isSame = other.first.cardIssuer === bill.first.cardIssuer;
         count[isSame ? "same" : "others"]++;
-        count[isSame ? "metSame" : "metOthers"] += met;
+        count[isSame ? "metSame" : "metOthers"] += isDown;
       }
     last.set(bill.customerId, bill);
   }

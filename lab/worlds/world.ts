@@ -57,10 +57,10 @@ export interface World {
 export type CreateWorld = (options?: Record<string, unknown>) => World;
 
 /** Throws a RangeError. */
-export function refuseUnknownOptions(options: Record<string, unknown>, known: readonly string[]) {
-  const stranger = Object.keys(options).find((name) => !known.includes(name));
-  if (stranger !== undefined)
-    throw new RangeError(`no option is named ${stranger}; the options are ${known.join(", ")}`);
+export function refuseUnknownOptions(options: Record<string, unknown>, names: readonly string[]) {
+  const unknownName = Object.keys(options).find((name) => !names.includes(name));
+  if (unknownName !== undefined)
+    throw new RangeError(`no option is named ${unknownName}; the options are ${names.join(", ")}`);
 }
 
 /**
@@ -71,16 +71,16 @@ export function refuseUnknownOptions(options: Record<string, unknown>, known: re
  */
 export function parseNumberOptions<Name extends string>(
   options: Record<string, unknown> | undefined,
-  usual: Readonly<Record<Name, number>>,
+  defaults: Readonly<Record<Name, number>>,
   shares: readonly NoInfer<Name>[] = [],
 ): Record<Name, number> {
   const given = options ?? {};
-  refuseUnknownOptions(given, Object.keys(usual));
+  refuseUnknownOptions(given, Object.keys(defaults));
   for (const [name, value] of Object.entries(given)) {
     if (typeof value !== "number" || !Number.isFinite(value)) throw new RangeError(`option ${name} takes a number`);
     if (value < 0) throw new RangeError(`option ${name} takes a number of at least 0, not ${value}`);
     if (value > 1 && (shares as readonly string[]).includes(name))
       throw new RangeError(`option ${name} is a share, from 0 to 1, not ${value}`);
   }
-  return { ...usual, ...given };
+  return { ...defaults, ...given };
 }

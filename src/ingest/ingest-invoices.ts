@@ -43,10 +43,10 @@ async function storeInvoices(
   const unpaid = waves.map(({ rows }) => selectUnpaid(rows));
   const queueEntryIds = waves.map(() => newQueueEntryIds(merchant, ports));
   const store = async (mayBeNew: boolean): Promise<{ unchanged: UnchangedIds[]; withdrawn: string[] }> => {
-    const [first] = waves;
+    const [firstWave] = waves;
     // One statement suffices for new invoices that open no case.
     const needsNoCases = waves.length === 1 && unpaid[0]!.length === 0;
-    if (mayBeNew && needsNoCases && (await insertAllNew(db, merchant.id, first!.rows, queueEntryIds[0]!)))
+    if (mayBeNew && needsNoCases && (await insertAllNew(db, merchant.id, firstWave!.rows, queueEntryIds[0]!)))
       return { unchanged: [NOTHING_UNCHANGED], withdrawn: [] };
     return await db.transaction(async (tx) => {
       const unchanged: UnchangedIds[] = [];

@@ -148,9 +148,9 @@ const requestsRetry = ({ step: { inserted, updated, events } }: ProcessedCase) =
 };
 
 const availableModelOf = (model: MerchantModel): AvailableModel =>
-  "trouble" in model
-    ? { model: null, failureReason: model.trouble }
+  "failureReason" in model
+    ? { model: null, failureReason: model.failureReason }
     : {
-        model: { learnedModel: model.learned(), version: model.version, isTrained: model.isTrained },
+        model: { learnedModel: model.learnedModel(), version: model.version, isTrained: model.isTrained },
         failureReason: null,
       };

@@ -44,10 +44,10 @@ const americanZone = (utcOffsetHours: number): Zone => ({ utcOffsetHours, summer
 function defineCountry(
   code: string,
   zones: readonly Zone[],
-  of: Pick<Country, "currency" | "incomes" | "prices" | "wages" | "benefits">,
+  profile: Pick<Country, "currency" | "incomes" | "prices" | "wages" | "benefits">,
 ): Country {
   return {
-    ...of,
+    ...profile,
     code,
     utcOffsetHours: zones[0]!.utcOffsetHours,
     clocks: zones.map((zone) => computeOffsets(zone, CALENDAR)),

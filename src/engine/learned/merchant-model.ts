@@ -6,14 +6,14 @@ export type MerchantModel =
       version: number;
       /** Whether it was trained on `EXPLORATION_MIN_OUTCOMES` outcomes of this installation. */
       isTrained: boolean;
-      learned(): LearnedModel;
+      learnedModel(): LearnedModel;
     }
-  | { trouble: string };
+  | { failureReason: string };
 
 export interface ModelCache {
   /**
    * Returns the merchant's model, at most a few seconds old. Never throws: without a model, the static policy decides.
-   * `learned()` holds this merchant's parameters until another merchant's model is requested.
+   * `learnedModel()` holds this merchant's parameters until another merchant's model is requested.
    */
   of(merchantId: string): Promise<MerchantModel>;
   /** Signals that a model has learned, so the next request checks for a newer one. */
