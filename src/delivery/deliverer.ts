@@ -82,6 +82,10 @@ const READ_ROUND_SIZE = 1_000;
 const STOP_GRACE_MS = 31_000;
 const LONG_AGO = new Date(0);
 
+/**
+ * A lane holds one merchant's due deliveries. `advance` starts the attempts that a lane may start, or arranges when to look again.
+ * `sweep` finds deliveries that no notification announced.
+ */
 export function createDeliverer(options: DelivererOptions): Deliverer {
   const { db, ports, log, send, secretKeys, owner } = options;
   const timings = { ...TIMINGS, ...options.timings };

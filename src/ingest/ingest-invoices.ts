@@ -153,9 +153,11 @@ async function storeVersions(
   if (mayBeNew && (await insertAllNew(tx, merchantId, invoices, queueEntryIds)))
     return { unchanged: NOTHING_UNCHANGED, unpaidAgain: [], endedCases: [], newUnpaid: null };
   const changed = await upsertInvoices(tx, merchantId, invoices, now, queueEntryIds.affectedCases);
-  const { unchanged: unchangedIds, unpaid: newUnpaid, unpaidAgain, settled } = changed;
+  const { unchanged: unchangedIds, unpaid: newUnpaid, unpaidAgain, leftRecovery } = changed;
   const endedCases =
-    settled.length === 0 ? [] : await endCasesLeavingRecovery(tx, merchantId, now, queueEntryIds.endedCases, settled);
+    leftRecovery.length === 0
+      ? []
+      : await endCasesLeavingRecovery(tx, merchantId, now, queueEntryIds.endedCases, leftRecovery);
   if (unchangedIds === null) return { unchanged: NOTHING_UNCHANGED, unpaidAgain, endedCases, newUnpaid };
   const [olderIds, withTotals] = await Promise.all([
     findOlderInvoices(tx, merchantId, invoices),

@@ -1,4 +1,4 @@
-import { setImmediate as othersFirst } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Logger as Log } from "pino";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
@@ -85,22 +85,22 @@ interface TrainedModel extends HeldModel {
  * together, if no other process wrote meanwhile. It takes no lock that ingest, recovery or delivery need, and lets other work run
  * first.
  */
-export function createLearner({ db, ports, log, prior, owner, pause = othersFirst }: LearnerOptions): Learner {
+export function createLearner({ db, ports, log, prior, owner, pause = yieldToOthers }: LearnerOptions): Learner {
   const models = new Map<string, TrainedModel>();
   const untrained = createPretrainedModel(prior).learnedModel;
   /** Postponed merchants, until when. Not stored: the next process retries at once. */
   const postponed = new Map<string, { failures: number; until: Date }>();
-  let isChecked = false;
-  let isLeftAlone = false;
+  let areModelsChecked = false;
+  let isNewerLayoutLogged = false;
 
   async function learnDue() {
     const realNow = ports.realNow();
     if (!(await acquireLearnerLease(db, owner, realNow, new Date(realNow.getTime() + LEASE_MS)))) return 0;
     // Unreadable models are replaced at the start, even if there is nothing to learn.
-    if (!isChecked)
+    if (!areModelsChecked)
       for (const modelId of new Set([SHARED_MODEL, ...(await modelsOfOtherLayouts(db, MODEL_LAYOUT))]))
         await modelOf(modelId);
-    isChecked = true;
+    areModelsChecked = true;
     const now = ports.now();
     const until = new Date(now.getTime() - SETTLE_MS);
     const postponedIds = [...postponed].flatMap(([merchantId, failed]) => (failed.until > now ? [merchantId] : []));
@@ -204,8 +204,8 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
     const model: TrainedModel = { ...createPretrainedModel(prior), saved: new Map() };
     if (!stored) return model;
     if (layoutEditionOf(stored.layout) > LAYOUT_EDITION) {
-      if (!isLeftAlone) log.warn({ layout: stored.layout }, "learning.left_to_newer");
-      isLeftAlone = true;
+      if (!isNewerLayoutLogged) log.warn({ layout: stored.layout }, "learning.left_to_newer");
+      isNewerLayoutLogged = true;
       return null;
     }
     try {

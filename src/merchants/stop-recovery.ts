@@ -6,7 +6,7 @@ import { END_REASON_WORDING } from "../explain/story.ts";
 import type { Database, Tx } from "../postgres/database.ts";
 import type { AvailableModel } from "../recovery/decide-case.ts";
 import { loadCases } from "../recovery/load-cases.ts";
-import { type Step, step } from "../recovery/step.ts";
+import { type Step, stepCase } from "../recovery/step.ts";
 import { publishSteps, type StepListeners, writeSteps } from "../recovery/write-steps.ts";
 import { writeAuditEntry } from "../tables/audit-log.ts";
 import { casesOfInvoice, lockOpenCase } from "../tables/cases.ts";
@@ -57,7 +57,7 @@ export async function stopRecovery(
     const now = ports.now();
     const merchant = (await findMerchant(tx, merchantId))!;
     const facts = await loadCases(tx, merchant, [kase]);
-    const stopStep = step({ ...facts.view(kase), isStopped: true }, now, ports.newId, NO_MODEL, listedAt);
+    const stopStep = stepCase({ ...facts.view(kase), isStopped: true }, now, ports.newId, NO_MODEL, listedAt);
     const withdrawn = await writeSteps(tx, merchantId, [stopStep], now);
     // The facts may already contain another end.
     const isByHand = stopStep.state.endReason === "stopped_by_hand";

@@ -82,8 +82,8 @@ test("cases of invoices that left recovery end by the stored version, unless the
   ]);
   const pokeId = ports.newId();
   const ended = await database.db.transaction(async (tx) => {
-    const { settled } = await upsertInvoices(tx, merchant.id, [...invoices], day(2), null);
-    return await endCasesLeavingRecovery(tx, merchant.id, day(3), pokeId, settled);
+    const { leftRecovery } = await upsertInvoices(tx, merchant.id, [...invoices], day(2), null);
+    return await endCasesLeavingRecovery(tx, merchant.id, day(3), pokeId, leftRecovery);
   });
   const ids = cases.map(({ id }) => id);
   assert.deepEqual(ended.sort(), ids.toSorted());

@@ -195,7 +195,7 @@ const UPSERT = prepared(
      coalesce(json_agg(id) filter (where not inserted and state in ('UNPAID', 'PARTIALLY_PAID')), '[]') as "unpaidAgain",
      coalesce(
        json_agg(id) filter (where not inserted and state not in ('UNPAID', 'PARTIALLY_PAID') and was_in_recovery), '[]'
-     ) as settled,
+     ) as "leftRecovery",
      case when count(*) < cardinality($2::text[]) then (
        select json_agg(pushed.id) from unnest($2::text[]) as pushed (id) where pushed.id not in (select id from changed)
      ) end as unchanged
@@ -208,7 +208,7 @@ interface ChangedInvoices {
   /** In recovery, stored before in another version. */
   unpaidAgain: string[];
   /** Left recovery. */
-  settled: string[];
+  leftRecovery: string[];
   /** Stored before in the same version or a newer one; null if all changed. */
   unchanged: string[] | null;
 }
