@@ -94,9 +94,13 @@ for (const reply of REPLIES)
           else if (sent === "") end();
           else socket.write(sent, end);
         });
-        const got = await sendOneAttempt(receiver);
+        const received = await sendOneAttempt(receiver);
         const expected = readStatusAfter(sent);
-        assert.equal(got.outcome === "response" ? got.status : null, expected, `${cut}: ${JSON.stringify(got)}`);
+        assert.equal(
+          received.outcome === "response" ? received.status : null,
+          expected,
+          `${cut}: ${JSON.stringify(received)}`,
+        );
       };
       for (let at = 0; at < cuts.length; at += 8) await Promise.all(cuts.slice(at, at + 8).map(sendCut));
       assert.equal(requests, cuts.length);
