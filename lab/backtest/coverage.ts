@@ -30,7 +30,7 @@ type HistoryOptions = LogOptions;
 export interface Coverage extends CoverageTask {
   strategy: string;
   truth: number;
-  /** Runs with an estimate, with an interval that held the truth, and with a difference's interval that did. */
+  /** Runs with an estimate, with an interval that held the truth, and the same for a difference. */
   estimateCount: number;
   covered: number;
   differences: number;

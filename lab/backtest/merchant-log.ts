@@ -2,7 +2,7 @@ import type { Episode, EpisodeDecision } from "../../src/backtest/estimate.ts";
 import { RETRY_GAPS, STOP_CHOICE } from "../../src/backtest/retry-gaps.ts";
 import { createRandom } from "../experiments/random-numbers.ts";
 
-/** The gap after failure `k`, `dayOf` days after the first one. */
+/** After failure `k`, `dayOf` days after the first one. */
 export type RetryStrategy = (k: number, kind: number, dayOf: number) => number;
 
 const WINDOW_DAYS = 28;
@@ -14,10 +14,7 @@ const LAST_DAY = 40;
 /** Success rate of a broken card. `ease` can raise it. */
 const HARDLY_CHANCE = 0.002;
 
-/**
- * The known odds of the merchant's gaps: by attempts, kind of decline, and days left. The log hides when customers have money and
- * whether cards work at all.
- */
+/** By attempts, decline kind, and days left. The log hides when customers have money and whether cards work. */
 const buildOddsTable = ({ least, falls }: { least: number; falls: number }) =>
   Array.from({ length: MAX_ATTEMPTS * DECLINE_KIND_COUNT * LAST_DAY }, (_, index) => {
     const [k, kind] = [
@@ -53,7 +50,7 @@ export interface LogOptions {
   customers: number;
   depth: number;
   ease?: number;
-  /** Rarely departs from its favorite gap, so a strategy can be followed for more retries. */
+  /** Rarely departs from its favorite gap. */
   isSteady?: boolean;
 }
 
@@ -90,7 +87,6 @@ export function createMerchantLog(
   return log;
 }
 
-/** Groups of a decision: by attempts; by attempts and decline; by attempts, decline and weeks left. */
 function findGroups(k: number, kind: number, dayOf: number) {
   const both = k * DECLINE_KIND_COUNT + kind;
   const weeks = Math.min(4, Math.max(0, Math.ceil((WINDOW_DAYS - dayOf) / 7)));

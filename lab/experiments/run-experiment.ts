@@ -11,7 +11,7 @@ export interface SimulatedMerchant {
   customersPerDay: number;
   days: number;
   recovered: number;
-  /** The standard deviation of customers' recovered shares, 0 to `recovered`. */
+  /** Standard deviation of customers' recovered shares, 0 to `recovered`. */
   spread: number;
   again: number;
   amounts: number;
@@ -43,7 +43,7 @@ const ARMS = ["dunlin", "merchant"] as const;
 
 export type OnDay = (day: number, analysis: InterimAnalysis) => boolean;
 
-/** Analyzed daily with the product's statistics. On day 1 the first invoice is old enough to count. */
+/** Daily, with the product's statistics. Day 1: the first invoice is old enough. */
 export function runExperiment(business: SimulatedMerchant, seed: number, onDay: OnDay) {
   const { customersPerDay, days, again, spread, effect, recovered, amounts, calibrationDays } = business;
   const split = business.split ?? business.share;

@@ -28,29 +28,29 @@ import { STEPS_PER_DAY } from "../worlds/simulation-steps.ts";
 export interface ObservedCharge {
   /** In ms. */
   at: number;
-  /** Since the last charge that reached the issuer, on any subscription, or else since the world began. */
+  /** Since the last charge that reached the issuer, on any subscription, else since the world began. */
   days: number;
-  /** As `days`, or else since the simulation began: issuers held cards earlier. */
+  /** As `days`, else since the simulation began. */
   alarmed: number;
   /** Major units. */
   amount: number;
   /** null: approved. */
   code: string | null;
   advice: string | undefined;
-  /** How many of the customer's other cards were seen before. */
+  /** The customer's other cards seen before. */
   card: number;
-  /** Whether a strict issuer refuses everything after the earlier declines. */
+  /** A strict issuer refuses everything after the earlier declines. */
   isBlocked: boolean;
-  /** The chance that a failure mail is read, relative to the customer's usual chance. */
+  /** That a failure mail is read, relative to the customer's usual chance. */
   mail: number;
-  /** In ms; 0 if there is no previous invoice or if this is a retry. */
+  /** In ms; 0 if there is no previous invoice or for a retry. */
   billedBefore: number;
   signedUp: number | null;
 }
 
 export interface CandidateLife {
   person: Person;
-  /** Without rare events, which are added only when an answer suggests one, so few lives explain any answer. */
+  /** Rare events are added only when an answer suggests one, so few lives explain any answer. */
   quiet: PersonFinances;
   state: PersonState;
   leftAt: number | null;
@@ -71,7 +71,7 @@ export const createLife = (person: Person): CandidateLife => ({
 export const copyLife = (life: CandidateLife): CandidateLife => ({ ...life, state: { ...life.state } });
 
 /**
- * Returns the charge's likelihood in this life. The life continues with a sampled hypothesis.
+ * The charge's likelihood. The life continues with a sampled hypothesis.
  *
  * @param draw  numbers in [0, 1)
  */
@@ -196,7 +196,7 @@ function explainHolds(
   }));
 }
 
-/** A rush that this life has not met can be met at any point, and more likely the longer it lasts. */
+/** An unmet rush can be met at any point, more likely the longer it lasts. */
 function explainRushes(
   { person, state }: CandidateLife,
   { code }: ObservedCharge,

@@ -31,14 +31,14 @@ interface VisibleCustomer {
   cards: string[];
   declinedAt: number;
   blockedUntil: number;
-  /** Updated with the first `observedCount` charges; null until needed. */
+  /** With the first `observedCount` charges. */
   filter: ParticleFilter | null;
   observedCount: number;
 }
 
 /**
- * Creates a policy that knows the consumers world's laws, but sees only the answers to charges, as a merchant does. Like the
- * oracle, it foresees neither departures nor replaced cards. Close to an engine's best, but no bound, because its lives are few.
+ * Knows the consumers world's laws, but sees only answers, and foresees neither departures nor replaced cards. Close to an
+ * engine's best, but no bound, because its lives are few.
  *
  * @param lives  weighed for a customer
  * @param ahead  simulated for a plan

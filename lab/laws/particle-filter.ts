@@ -2,14 +2,14 @@ import { advanceStep, canPay, localStepOf } from "../worlds/consumers/person-fun
 import type { RandomStream } from "../worlds/random-stream.ts";
 import { applyCharge, type CandidateLife, copyLife, explainCharge, type ObservedCharge } from "./candidate-life.ts";
 
-/** Weighted by how well lives explain the observations. Copies of others replace lives with low weights. */
+/** Weighted by how well lives explain the observations. Copies replace lives with low weights. */
 export interface ParticleFilter {
   lives: CandidateLife[];
   weights: Float64Array;
   step: number;
 }
 
-/** @param random  within the lives, independent of the customer's true luck */
+/** @param random  independent of the customer's true luck */
 export function observeCharge(filter: ParticleFilter, charge: ObservedCharge, random: RandomStream) {
   const { lives, weights } = filter;
   const explained = weights.map((weight, n) => weight * explainCharge(lives[n]!, charge, random.draw));
@@ -31,9 +31,7 @@ export function advanceLives(filter: ParticleFilter, until: number, random: Rand
   filter.step = Math.max(filter.step, until);
 }
 
-/**
- * Simulates lives ahead, sampled by weight. Returns per step and life whether a charge of `amount` (major units) would be paid.
- */
+/** Lives are sampled by weight. Returns per step and life whether `amount` (major units) would be paid. */
 export function simulateAhead(
   filter: ParticleFilter,
   count: number,

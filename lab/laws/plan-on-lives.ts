@@ -9,12 +9,11 @@ export interface Slot {
 const ROUND_COUNT = 2;
 
 /**
- * Returns the slots with the highest total value over all lives, in order, or none if none is worth its cost. Judges plans by
- * each life's outcomes, because a failed attempt shows which lives are possible.
+ * The slots with the highest total value over all lives, in order, or none if none is worth its cost.
  *
  * @param slots  in order of time
- * @param cost  of a retry, as a share of the amount
- * @param restMs  least time between two retries
+ * @param cost  as a share of the amount
+ * @param restMs  between two retries
  */
 export function planOnLives(slots: readonly Slot[], retryCount: number, cost: number, restMs: number): Slot[] {
   const lives = slots[0]?.paid.length ?? 0;

@@ -1,4 +1,4 @@
-// `npm run lab -- backtest`: how often a backtest's intervals hold the known truth.
+// `npm run lab -- backtest`: how often intervals hold the known truth.
 import { parseArgs } from "node:util";
 import { measureCoverage } from "../backtest/coverage.ts";
 
@@ -20,7 +20,7 @@ const PARTS = [
     tasks: [ESTIMATED_PROPENSITIES, KNOWN_PROPENSITIES, WEIGHTED_BY_MONEY],
   },
   { strategyNames: BOTH, options: { depth: 2, customers: 10_000 }, tasks: [ESTIMATED_PROPENSITIES] },
-  // So many retries can be estimated only for a merchant that mostly follows the strategy itself.
+  // So many retries need a merchant that mostly follows the strategy itself.
   {
     strategyNames: ["usual"],
     options: { depth: 3, customers: 5_000, isSteady: true },

@@ -1,5 +1,4 @@
-// `npm run lab -- decisions`: Dunlin's recovery in simulated worlds, beside its targets. `-- --told` adds the engine with given
-// pay days.
+// `npm run lab -- decisions`: recovery in simulated worlds, beside its targets. `-- --told` gives the engine pay days.
 import { parseArgs } from "node:util";
 import { comparePolicies } from "../trial/compare-policies.ts";
 import { openWorld, readPretrainedModel, SIMPLE_WORLDS, WORLDS } from "../trial/open-world.ts";
@@ -19,7 +18,7 @@ const DEFAULT_TARGETS: readonly [number, number] = [0.85, 0.55];
 const EFFORT_MAX = 0.85;
 const ECE_MAX = 0.02;
 const GROUP_ECE_MAX = 0.03;
-/** Choosing the best time makes its probability too high, most from here on. */
+/** Choosing the best time biases its probability most from here on. */
 const LIKELY_PROBABILITY = 0.5;
 /** Of the gain that true pay days give over evenly spaced retries. */
 const MIN_INFORMED_GAIN_SHARE = 0.9;

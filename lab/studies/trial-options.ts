@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { WORLDS } from "../trial/open-world.ts";
 
-/** `--customers N`, `--seeds LIST`, `--worlds LIST`. Defaults: `defaults`, all worlds and those in `more`. */
+/** Defaults: `defaults`, all worlds and those in `more`. */
 export function parseTrialOptions(defaults: { customers: number; seeds: readonly number[]; more?: readonly string[] }) {
   const { values } = parseArgs({
     options: {

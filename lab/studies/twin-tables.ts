@@ -1,4 +1,4 @@
-// The baseline of plain COPY: an invoice batch's rows, into tables with the same definition.
+// An invoice batch's rows, for COPY into tables with the same definition.
 import { randomUUID } from "node:crypto";
 import { type Invoice, isInRecovery } from "../../src/domain/invoice.ts";
 

@@ -1,6 +1,5 @@
-// `npm run lab -- laws`: how much of the possible gain is knowable. Compares the engine with a policy that knows the consumers
-// world's laws. It takes a second per customer and seed, so only some cases are judged; a smaller world would give all customers
-// the same luck.
+// `npm run lab -- laws`: how much of the possible gain is knowable, by a policy that knows the consumers world's laws. It takes a
+// second per customer and seed, so only some cases are judged; in a smaller world all customers would have the same luck.
 import { parseArgs } from "node:util";
 import { fromPretrained } from "../../src/engine/learned/pretrained-model.ts";
 import { createLawAwarePolicy } from "../laws/law-aware-policy.ts";

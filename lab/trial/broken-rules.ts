@@ -5,7 +5,7 @@ import type { TrialRetry } from "./run-trial.ts";
 
 const timeOf = ({ charge }: Attempt) => charge.at.getTime();
 
-// Written a second time from the published rules, so that an error in src/engine/rules shows.
+// Written a second time from the published rules, to reveal errors in src/engine/rules.
 const VISA_NEVER = "04 07 12 14 15 41 43 46 57 R0 R1 R3".split(" ");
 const REVOKED = "R0 R1 R3".split(" ");
 const NEVER_ON_ANY_CARD = ["03", "21"];
@@ -28,7 +28,7 @@ const REPRESENTABLE: Readonly<Record<string, readonly string[]>> = {
   ach_debit: ["R01", "R09"],
   bacs_debit: ["0"],
 };
-/** Any other text, such as "insufficient_funds", is no scheme's code. */
+/** Any other text is no scheme's code. */
 const SCHEME_CODE: Readonly<Record<string, RegExp>> = {
   sepa_debit: /^[A-Z]{2}\d{2}$/,
   ach_debit: /^R\d{2}$/,
@@ -51,10 +51,7 @@ const DEBIT_NAMES: Readonly<Record<string, string>> = {
 const debitSchemeOf = ({ paymentMethodType: type }: Charge) => DEBIT_NAMES[type.toLowerCase()] ?? type.toLowerCase();
 const DEBIT_DAYS: Readonly<Record<string, number>> = { sepa_debit: 42, ach_debit: 180, bacs_debit: 31 };
 
-/**
- * Judges the charges themselves, not the guard that chose them. Each attempt is checked once, with everything charged before it
- * on the same card or for the same invoice.
- */
+/** Judges the charges, not the guard: each once, with all earlier ones on the same card or invoice. */
 export function countBrokenRules(retries: readonly TrialRetry[]): number {
   let broken = 0;
   for (const { open, charge } of retries) {

@@ -20,7 +20,7 @@ export function buildChartData(trial: Trial): ChartData {
 /** Per year. */
 const STEP_COUNT = 120;
 
-/** In US dollars, after so many of the other's failed payments: regret if the other is the oracle. */
+/** In US dollars: regret if the other is the oracle. */
 export function computeRegret(policy: ChartData, other: ChartData): { payments: number; dollars: number }[] {
   const count = other.failedAt.length;
   const steps = Math.min(STEP_COUNT, count);
@@ -28,7 +28,7 @@ export function computeRegret(policy: ChartData, other: ChartData): { payments: 
   const points = Array.from({ length: steps }, (_, step) => {
     const payments = Math.round(((step + 1) * count) / steps);
     const until = other.failedAt[payments - 1]!;
-    // Cut at the same time, as a failed payment may be approved in the other run.
+    // Cut at one time: a failed payment may be approved in the other run.
     while (passed < policy.failedAt.length && policy.failedAt[passed]! <= until) passed++;
     return { payments, dollars: other.values[payments - 1]! - (passed > 0 ? policy.values[passed - 1]! : 0) };
   });

@@ -21,11 +21,11 @@ const CHARGE_TEXTS = [
   "cardIssuer",
   "cardFingerprint",
 ] as const;
-/** How far summed chances can be outside 0 to 1. */
+/** For summed chances. */
 const ROUNDING_TOLERANCE = 1e-6;
 
 /**
- * Checks a world's answers, which would otherwise cause meaningless figures or distant errors.
+ * Invalid answers would cause meaningless figures or distant errors.
  *
  * @param candidate  the world that a module exports
  * @throws {WorldFault} here if it is not a world, and from its methods if an answer is invalid
@@ -39,7 +39,7 @@ export function createCheckedWorld(candidate: unknown): World {
   for (const method of METHODS)
     if (typeof world[method] !== "function") throw new WorldFault(`the world has no method ${method}`);
   let latest: Iterable<Bill> | null = null;
-  /** The world may recognize its own invoices by identity. */
+  /** It may recognize its own invoices by identity. */
   const originals = new WeakMap<Bill, Bill>();
   const ownOf = (bill: Bill) => originals.get(bill) ?? bill;
   return {
@@ -98,7 +98,7 @@ export function createCheckedWorld(candidate: unknown): World {
 const describeCall = (method: "charge" | "approval", { id }: Bill, at: Date) =>
   `${method}() of bill ${id} at ${at.toISOString()}`;
 
-/** Called millions of times, so the place is described only for a fault. */
+/** Called millions of times, so only a fault describes the place. */
 function callWorld<Answer>(describePlace: () => string, ask: () => Answer): Answer {
   try {
     return ask();
@@ -107,7 +107,6 @@ function callWorld<Answer>(describePlace: () => string, ask: () => Answer): Answ
   }
 }
 
-/** Names the place and the line of the world's module. */
 function toWorldFault(describePlace: string, error: unknown): WorldFault {
   if (!(error instanceof Error)) return new WorldFault(`${describePlace} threw ${formatValue(error)}`);
   const lines = error.stack?.match(/^ +at .*:\d+:\d+\)?$/gm) ?? [];
@@ -127,7 +126,7 @@ function callPayDays(world: World, bill: Bill) {
   return isPayDay;
 }
 
-/** @param number  of the invoice, from 0, in case its id is wrong */
+/** @param number  from 0, in case the id is wrong */
 function checkBill(bill: Bill, number: number) {
   if (typeof bill !== "object" || bill === null)
     throw new WorldFault(`bill number ${number + 1} is ${formatValue(bill)}`);
@@ -172,7 +171,7 @@ function checkCharge(describePlace: string, charge: Charge, at: Date) {
   for (const name of CHARGE_TEXTS) must(typeof (charge[name] ?? "") === "string", name, "a text, or absent if unknown");
 }
 
-/** An empty fingerprint would merge all cards without one, and hardly any retry would be allowed. */
+/** An empty fingerprint would merge all cards without one. */
 function removeBlanks(charge: Charge): Charge {
   const isBlank = (name: (typeof CHARGE_TEXTS)[number]) => charge[name] === null || charge[name] === "";
   if (!CHARGE_TEXTS.some(isBlank)) return charge;

@@ -58,26 +58,19 @@ interface CasePosteriors {
   atFirst: CasePosterior[];
 }
 
-/**
- * The service stops for good only after these. Otherwise it asks for another card, which no world can answer, so all policies
- * retry here if the rules allow it.
- */
+/** After other reasons the service asks for another card, which no world can answer, so policies retry if the rules allow it. */
 const FINAL_REASONS: ReadonlySet<Reason> = new Set(["REVOKED", "FRAUD"]);
 
 interface DunlinOptions {
   named?(name: string): void;
-  /** Returns how a customer is paid, in place of the estimate; null if unknown. */
+  /** Known pay days in place of the estimate. */
   tell?(bill: Bill): Float64Array | null;
-  /** At a case's first failure: the recovery that `explain` predicts for its plan and for evenly spaced retries. */
+  /** At a case's first failure, as `explain` predicts. */
   promised?(bill: Bill, even: NonNullable<Alternatives["even"]>): void;
   foresaw?(chance: number, approved: boolean): void;
 }
 
-/**
- * Cold with a new model, warm with a pretrained one.
- *
- * @param learnedModel  keeps learning from every outcome
- */
+/** @param learnedModel  new or pretrained; keeps learning */
 export function createDunlinPolicy(
   learnedModel: LearnedModel,
   { named, tell, promised, foresaw }: DunlinOptions = {},
@@ -103,7 +96,7 @@ export function createDunlinPolicy(
     return customer;
   }
 
-  /** As if the charges were processed again with newer estimates, which the service does each time. */
+  /** As if charges were processed again with newer estimates, as the service does. */
   function keepUp(people: readonly CustomerPosterior[]) {
     const usualCycles = cycleChances(learnedModel, people[0]!.country);
     for (const person of people) {

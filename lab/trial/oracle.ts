@@ -5,10 +5,10 @@ import { retryValueOfInvoice } from "./trial-money.ts";
 
 const SLOT_MS = 4 * HOUR_MS;
 const SLOTS_PER_DAY = 6;
-/** In short windows every slot counts, because six retries may have to fit into one day. */
+/** Six retries may have to fit into one day. */
 const MAX_FULL_SEARCH_DAYS = 4;
 
-/** Plans on the true chances, by dynamic programming over slots and retries left. It knows the present, not future draws. */
+/** Dynamic programming over slots and retries left, on the true chances. Knows the present, not future draws. */
 export function oracle(world: World): Policy {
   return {
     next(open, now) {
@@ -54,7 +54,7 @@ function planRetry(
   const valueOn = (day: number, rest: number) =>
     days[day]!.chance * values[day]! - cost + (1 - days[day]!.chance) * rest;
   const laterRetries = retriesLeft - 1;
-  // A failed attempt lowers the chances, so these bound the value. Most days can be skipped.
+  // Failed attempts lower the chances, so these bound the value. Most days can be skipped.
   const upperValues = computeRestValues(
     values,
     days.map(({ chance }) => chance),
@@ -78,7 +78,7 @@ function planRetry(
   return found;
 }
 
-/** Values of the best plans from each day on, if retries are independent. */
+/** From each day on, if retries are independent. */
 function computeRestValues(
   values: readonly number[],
   chances: readonly number[],

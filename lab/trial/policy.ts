@@ -11,7 +11,7 @@ import type { Bill, Charge } from "../worlds/world.ts";
 
 export const MAX_RETRIES = 6;
 
-/** A bank debit has fewer if its scheme allows fewer presentations. */
+/** Fewer if a debit's scheme allows fewer presentations. */
 export const maxRetriesFor = (bill: Bill) =>
   Math.min(MAX_RETRIES, (findBankDebit(bill.first.paymentMethodType)?.presentationsMax ?? MAX_RETRIES + 1) - 1);
 
@@ -36,18 +36,15 @@ export interface Choice {
   chance: number | null;
 }
 
-/** Each run gets a new policy, without knowledge of the world. */
+/** New for each run, without knowledge of the world. */
 export interface Policy {
-  /** When an invoice is first charged, paid or not, in order of time. */
+  /** Paid or not, in order of time. */
   billed?(bill: Bill): void;
   /** Later than `now` and before the window's end; null: none for now. */
   next(open: OpenCase, now: number): Choice | null;
-  /**
-   * Whether a case without a next retry stays open for the customer's other outcomes. With this method, other invoices' charges
-   * cause new plans.
-   */
+  /** Whether a case without a next retry stays open. With this method, other invoices' charges cause new plans. */
   waits?(open: OpenCase, now: number): boolean;
-  /** Called right before the retry. Returns the same choice, a later one, or null to give up. */
+  /** Right before the retry. Returns the same choice, a later one, or null to give up. */
   reconsidered?(open: OpenCase, choice: Choice): Choice | null;
   answered?(open: OpenCase, choice: Choice, charge: Charge): void;
 }
@@ -59,7 +56,7 @@ export interface Rules {
   limits(from: number, retryCount: number): PlanLimit[];
 }
 
-/** Applies the guard that the service uses. */
+/** The guard that the service uses. */
 export function findRules(open: OpenCase): Rules {
   const last = open.charges.at(-1)!;
   const isDebit = findBankDebit(last.paymentMethodType) !== undefined;
@@ -75,8 +72,8 @@ export function findRules(open: OpenCase): Rules {
 }
 
 /**
- * Returns the charges on the subscription's latest card. Another card on another subscription may be a replacement or a second
- * card, so the rules have to hold for both. Without a fingerprint any later attempt may show another card.
+ * On the subscription's latest card. Another subscription's card may be a replacement or a second card, so the rules hold for
+ * both. Without a fingerprint any later attempt may show another card.
  */
 function findCurrentCardCharges(open: OpenCase): Charge[] {
   const { bill, attempts } = open;
@@ -89,10 +86,7 @@ function findCurrentCardCharges(open: OpenCase): Charge[] {
   return [...shown, ...shown.flatMap((charge) => findReplacementCharges(open, charge))];
 }
 
-/**
- * Returns the charges on cards that others who shared this card use now, if charged only since. A card replaced for them is
- * replaced for all.
- */
+/** On cards that others who shared this card use now, if charged only since: a card replaced for them is replaced for all. */
 function findReplacementCharges({ bill, byCard, byCustomer }: OpenCase, { cardFingerprint = "" }: Charge): Charge[] {
   const onCard = byCard.get(cardFingerprint) ?? [];
   const others = new Set(onCard.map((attempt) => attempt.bill.customerId).filter((id) => id !== bill.customerId));

@@ -16,7 +16,7 @@ export interface RecoveryEstimates {
   even: EstimatedRecovery;
 }
 
-/** Compares the engine's estimates at each first failure with the actual recovery. */
+/** At each first failure, against the actual recovery. */
 export function compareRecoveryEstimates(
   world: World,
   model: LearnedModel,

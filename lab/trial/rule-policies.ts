@@ -5,8 +5,8 @@ import type { Charge } from "../worlds/world.ts";
 import { customerLocaleOf, declineGroupOf, findRules, type Policy } from "./policy.ts";
 
 /**
- * Missing money waits for the country's next likely pay day, an outage for half a day, a limit for the next local day. All else
- * is spread evenly, in the local morning. Lost cards are not retried.
+ * Missing money waits for the country's next likely pay day, an outage half a day, a limit for the next local day. Others are
+ * spread evenly, in local mornings. Lost cards are not retried.
  */
 export const expert = (): Policy => ({
   next(open, now) {

@@ -14,10 +14,7 @@ export interface Trial {
   retries: TrialRetry[];
 }
 
-/**
- * Retries come in order of time between the invoices. The next invoice's time is known only once the world has made it, so the
- * world is at most one invoice ahead.
- */
+/** In order of time. The next invoice's time is known only once made, so the world is at most one invoice ahead. */
 export function runTrial(world: World, policy: Policy, seed: number, customers: number): Trial {
   const trial: Trial = { cases: [], retries: [] };
   const attempts = new Map<string, Attempt[]>();
@@ -37,13 +34,13 @@ export function runTrial(world: World, policy: Policy, seed: number, customers: 
     if (choice && choice.at > now && choice.at < open.endsAt) wait(open, choice);
     else if (policy.waits?.(open, now)) wait(open, null);
   };
-  /** After another invoice's charge, the customer's open cases can be planned again. */
+  /** After another invoice's charge. */
   const replanOthers = ({ id, customerId }: Bill, now: number) => {
     if (!policy.waits) return;
     for (const open of [...(planned.get(customerId)?.keys() ?? [])]) if (open.bill.id !== id) plan(open, now);
   };
   const attempt = (open: OpenCase, plannedChoice: Choice) => {
-    // Another invoice's attempt on the same card may have changed the rules.
+    // Another invoice's attempt may have changed the rules.
     if (!findRules(open).allow(plannedChoice.at)) {
       plan(open, plannedChoice.at);
       return;

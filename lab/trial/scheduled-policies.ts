@@ -23,5 +23,5 @@ export const fixed = () => retryOnDays(() => [1, 3, 5, 7]);
 
 export const ladder = () => retryOnDays(() => [1, 3, 8, 10, 12]);
 
-/** The last one an hour before the window's end: the best static policy known. */
+/** The best static policy known; the last retry is an hour before the window's end. */
 export const even = () => retryOnDays(({ bill }) => evenlySpacedDays(bill.windowDays, maxRetriesFor(bill)));

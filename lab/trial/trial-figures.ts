@@ -3,7 +3,7 @@ import { declineGroupOf } from "./policy.ts";
 import type { Trial, TrialRetry } from "./run-trial.ts";
 import { amountUsd, retryValueOfInvoice } from "./trial-money.ts";
 
-/** Money is a share of all money whose first charge failed. */
+/** Money: share of all whose first charge failed. */
 export interface Figures {
   recovered: number;
   value: number;
@@ -15,7 +15,7 @@ export interface Figures {
   brokenRules: number;
   /** Expected calibration error over ten equal bins; null without predictions. */
   ece: number | null;
-  /** By the previous charge's decline group, if it has enough retries. */
+  /** By the previous charge's group, with enough retries. */
   eceByGroup: Record<string, number>;
   eceIfTrue: Record<string, number>;
 }
@@ -50,7 +50,7 @@ export function valueOfRetry({ open, charge }: TrialRetry): number {
   return money * (charge.approved ? valueAt(charge.at.getTime()) - cost : -cost);
 }
 
-/** By blocks of `size` cases in order of failure, as a share of their money, without a remainder. */
+/** Blocks of `size` cases in order of failure, as a share of their money; no remainder. */
 export function valueByBlock(trial: Trial, size: number): number[] {
   const blocks = Array.from({ length: Math.floor(trial.cases.length / size) }, () => ({ due: 0, value: 0 }));
   const blockOf = new Map(trial.cases.map((open, index) => [open, blocks[Math.floor(index / size)]]));
@@ -74,7 +74,7 @@ const predictionOf = ({ choice, charge }: TrialRetry): Prediction => ({
   observed: Number(charge.approved),
 });
 
-/** A tenth of all probabilities. The deviation of the approved share assumes true predictions. */
+/** The approved share's deviation assumes true predictions. */
 export interface CalibrationBin {
   predicted: number;
   observed: number;

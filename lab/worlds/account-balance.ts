@@ -92,7 +92,7 @@ function raiseLevels(chances: Float64Array, amount: number, chance: number) {
 }
 
 /**
- * Returns for each step from the present one on the chance that the balance covers `need` portions.
+ * By step from the present one on.
  *
  * @param tried  each with its chance if the money had been there
  */

@@ -23,11 +23,11 @@ interface Customer extends Subscriber {
 }
 
 /**
- * World 1: an account balance moves by pay, spending and gifts, and a charge is approved if it covers the invoice. Besides: holds
- * that pass, limits, replaced and lost cards, outages, and a risk engine that dislikes quick repetition.
+ * World 1: an account balance moves by pay, spending and gifts; a charge needs enough of it. Also holds, limits, replaced and
+ * lost cards, outages, and a risk engine that dislikes quick repetition.
  *
- * Close to the figures in docs/measurements.md: 14% of first charges fail, more than two fifths of them with 51 and a third with
- * 05; days 1, 3, 5, 7 recover half.
+ * 14% of first charges fail, more than two fifths of them with 51 and a third with 05; days 1, 3, 5, 7 recover half
+ * (docs/measurements.md).
  *
  * Options: `poor` (share that lives from pay to pay), `gone` (share of those whose pay ends within the year; 0.6 in the hard
  * world), `masked` (share of 51 reported as 05), `holds` (scale of all other troubles).

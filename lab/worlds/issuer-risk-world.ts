@@ -36,9 +36,8 @@ interface RiskHold {
 
 /**
  * World 2: no balances. An issuer adds up suspicion: the customer's own, the hour, the weekend, a day's noise, and a fading
- * memory of declines. A charge above the limit is declined, so frequent retries make things worse. Besides: credit lines that
- * fill up until the statement is paid, weekly limits, holds after fraud alarms, outages, lost cards. One issuer in four changes
- * its limit within the year.
+ * memory of declines. A charge above the limit is declined, so frequent retries make things worse. Also credit lines, weekly
+ * limits, holds after fraud alarms, outages, lost cards. One issuer in four changes its limit within the year.
  *
  * Options: `suspicion` (scale of the customers' base), `memory` (scale of a decline's suspicion).
  */

@@ -18,7 +18,7 @@ interface ApprovalLaw {
   windowDays?: number;
   /** Of every decline; by default 51 for six of ten invoices, else 05. */
   code?: string;
-  /** Two countries and four banks, as charges report. By default all are alike. */
+  /** Two countries and four banks. By default all are alike. */
   apart?: boolean;
   amount?(customer: number): number;
 }

@@ -26,8 +26,7 @@ export interface PresentState<State> {
 }
 
 /**
- * The oracle's foresight: lives from the true present state, with their own luck. It knows the state but not the future. Cached
- * by invoice, because many times are asked about.
+ * Lives from the true present state, with their own luck. Cached by invoice, because many times are asked about.
  *
  * @param createState  makes a state, which is overwritten
  */
@@ -61,13 +60,13 @@ export function createFutureOracle<State extends object>(createState: () => Stat
 
   return {
     forget: () => futuresByInvoice.clear(),
-    /** Simulates the futures. Ask for their times before the next call. */
+    /** Ask for their times before the next call. */
     openFutures(present: PresentState<State>) {
       const { firstStep, steps, outcomes } = futuresOf(present);
       const rowAt = (at: number) => Math.min(steps - 1, Math.max(0, stepOf(at) - firstStep)) * FUTURE_COUNT;
       weights.fill(1);
       return {
-        /** Lowers the weight of lives in which this attempt would have succeeded. `chanceOf` turns an outcome into a chance. */
+        /** Lives in which this attempt would have succeeded. `chanceOf` turns an outcome into a chance. */
         weighFailure(at: number, chanceOf: (outcome: number) => number) {
           const row = rowAt(at);
           for (let life = 0; life < FUTURE_COUNT; life++) weights[life]! *= 1 - chanceOf(outcomes[row + life]!);

@@ -1,4 +1,4 @@
-/** One authorization and its answer. Optional fields are present only if this world has them. */
+/** Optional fields are present only if this world has them. */
 export interface Charge {
   at: Date;
   approved: boolean;
@@ -32,24 +32,18 @@ export interface Bill {
 /** Anyone can write a world and pass it to `dunlin simulate --world`. */
 export interface World {
   readonly name: string;
-  /**
-   * Restarts the world and yields about a year's invoices in order of time, paid ones too. 10% to 15% of first charges are
-   * declined.
-   */
+  /** Restarts the world: about a year's invoices in order of time, paid ones too. 10% to 15% of first charges are declined. */
   bills(seed: number, customers: number): Iterable<Bill>;
   /**
-   * Charges now and applies the effects. Calls come in order of time, but the next invoice may already exist. Draws are keyed by
-   * seed, invoice and time, so policies are compared under the same luck.
+   * Charges now and applies the effects. Calls come in order of time, but the next invoice may exist. Draws are keyed by seed,
+   * invoice and time, so policies have the same luck.
    */
   charge(bill: Bill, at: Date): Charge;
-  /**
-   * For the oracle: the approval chance in the present state, before any draw. If the world supports it, it accounts for failed
-   * attempts at `tried`.
-   */
+  /** For the oracle: in the present state, before any draw. May account for failed attempts at `tried`. */
   approval(bill: Bill, at: Date, tried?: readonly Date[]): number;
   /**
-   * If money comes on pay days, returns whether a local day, counted since 1970, is one of the customer's; null if unknown.
-   * Optional: measures how much an engine loses by inferring them.
+   * Whether a local day, counted since 1970, is the customer's pay day; null if unknown. Measures an engine's loss by inferring
+   * them.
    */
   payDays?(bill: Bill): ((day: number) => boolean) | null;
 }
@@ -64,8 +58,6 @@ export function refuseUnknownOptions(options: Record<string, unknown>, names: re
 }
 
 /**
- * Parses a world's numeric options, with defaults.
- *
  * @param shares  options that must be at most 1
  * @throws RangeError if an option is unknown or out of range
  */

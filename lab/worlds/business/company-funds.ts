@@ -27,7 +27,7 @@ export interface FundingSource {
   keeps: number;
 }
 
-/** Everything that changes. A copy is another future. */
+/** A copy is another future. */
 export interface FundingState extends CardState {
   spent: number;
   cap: number;
@@ -38,7 +38,7 @@ export interface FundingState extends CardState {
   /** The fill in transit; 0 if not fixed in advance. */
   fill: number;
   isOwed: boolean;
-  /** An unread or read failure, or its money or signature is on the way. `waited` counts steps. */
+  /** A failure, unread or read; or its money or signature is on the way. `waited` counts steps. */
   stage: "calm" | "unread" | "read" | "moving";
   waited: number;
   heat: number;
@@ -98,7 +98,7 @@ export function advanceStep(source: FundingSource, state: FundingState, localSte
   if (random.draw() < source.alarms) state.heat += 2.5 + 4 * random.draw();
   if (state.awaits === null) return;
   const days = state.refusedFor / STEPS_PER_DAY;
-  // A holder who has not entered the card for days hardly will.
+  // Hardly entered after days.
   const typed = localStep.isOffice && days > 0 ? 0.06 * Math.exp(-days / 10) : 0;
   advanceRenewal(state, localStep.hour < 3, typed, random);
 }
@@ -154,7 +154,7 @@ function spendPrepaid(source: FundingSource, state: FundingState, localStep: Loc
   if (runsOn === null ? date === 20 : weekday === (runsOn + 3) % 7) state.isFilled = false;
 }
 
-/** Finance reads in office hours and acts at once or in its run. Money arrives on working days. */
+/** In office hours; acts at once or in its run. Money arrives on working days. */
 function handleFailure(source: FundingSource, state: FundingState, localStep: LocalStep, random: RandomStream) {
   const { kind, runsOn, limit } = source;
   state.waited++;

@@ -15,7 +15,6 @@ import { createSubscriptions, generateBills, type Subscription } from "./subscri
 /**
  * World 4: software paid by companies in many time zones, without pay days. Limits fill up and reset, prepaid cards are filled in
  * office hours, lines are paid down monthly, virtual cards are capped for one vendor. Suspicion rises with declines and fades.
- * Cards are replaced, issuers have outages, companies close.
  *
  * Options: `edge` (share of companies whose limits are used up before they reset), `gone` (departures per company and year).
  */

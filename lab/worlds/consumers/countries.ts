@@ -56,9 +56,9 @@ function defineCountry(
 }
 
 /**
- * With percentages. US wages as in `COUNTRY_PROFILES`, Australian ones weekly or every other week. US benefits come on the 1st,
- * 3rd or a Wednesday by birthday, British ones every four weeks or on a date, Spanish ones on the 25th or in the first days.
- * Other shares are guesses.
+ * US wages as in `COUNTRY_PROFILES`, Australian ones weekly or every other week. US benefits come on the 1st, 3rd or a Wednesday
+ * by birthday, British ones every four weeks or on a date, Spanish ones on the 25th or in the first days. Other shares are
+ * guesses.
  */
 export const COUNTRIES: readonly (readonly [Country, number])[] = [
   [

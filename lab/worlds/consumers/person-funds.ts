@@ -30,7 +30,7 @@ export interface PersonFinances {
   alarms: number;
   /** Per day. */
   dayLimit: number;
-  /** So many payments in a row that the issuer accepts no more. */
+  /** The issuer accepts no more payments in a row. */
   rushes: number;
 }
 

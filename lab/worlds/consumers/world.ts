@@ -14,8 +14,8 @@ import { CALENDAR } from "./year.ts";
 
 /**
  * World 5: streaming, gyms, boxes and news paid from debit cards and wallets. Money comes as wages, jobs, benefits and top-ups
- * after a mail, and goes in proportion to the balance, on necessities, and on large expenses. A charge needs the money, a good
- * card, an issuer that is up, no hold, and room in the day's limit. Some issuers block a card after two declines in a day.
+ * after a mail, and goes in proportion to the balance. A charge needs money, a good card, an issuer that is up, no hold, and room
+ * in the day's limit. Some issuers block a card after two declines in a day.
  *
  * Options: `tight` (scale of the share of households that live from hand to mouth), `left` (scale of the share of customers who
  * leave for good).
