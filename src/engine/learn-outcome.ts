@@ -31,7 +31,7 @@ export function learnOutcome(
 ) {
   const scheme = history.traits.paymentMethodType;
   // With the settlement pattern from when the retry was made: this outcome may change it.
-  const { person, posterior } = inferPosterior(learnedModel, history);
+  const { customer, posterior } = inferPosterior(learnedModel, history);
   if (hasSettlementPattern(scheme))
     learnSettlement(learnedModel, scheme, reason === null, (booking) =>
       [untrained, learnedModel].map((model) =>
@@ -41,9 +41,9 @@ export function learnOutcome(
   if (isFirst) {
     // A customer whose earlier invoice failed was counted before.
     const hadFailed = history.invoices.slice(0, -1).some(({ charges }) => charges[0]?.approved === false);
-    if (!hadFailed) countCustomer(learnedModel, person);
+    if (!hadFailed) countCustomer(learnedModel, customer);
     learnCase(learnedModel, posterior);
   }
-  learnRetry(learnedModel, person, posterior, at.getTime(), reason);
+  learnRetry(learnedModel, customer, posterior, at.getTime(), reason);
   if (predictedChance !== null) recordPrediction(learnedModel, posterior, predictedChance, at.getTime(), reason);
 }
