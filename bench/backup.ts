@@ -1,4 +1,4 @@
-// `npm run bench -- backup`: backs up and restores many recovery actions. `restore` compares every table by rows and hashes.
+// `npm run bench -- backup`: backs up and restores many recovery actions, and compares every table by rows and hashes.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, stat } from "node:fs/promises";
@@ -16,7 +16,7 @@ import { fillMerchants } from "../test/plans/fill-plans.ts";
 const { values } = parseArgs({ options: { actions: { type: "string", default: "2000000" } } });
 const actions = Number(values.actions);
 const PROGRAM = join(import.meta.dirname, "..", "bin", "dunlin.js");
-/** `fill` counts minutes from March 1, 2026, one per invoice. */
+/** In minutes from March 1, 2026, one per invoice. */
 const ACTIONS_PER_MERCHANT = 20_000;
 const SIZE = prepared("", "select pg_database_size(current_database())::float8 as bytes");
 

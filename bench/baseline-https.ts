@@ -8,7 +8,7 @@ export interface BaselineServer {
 }
 
 /**
- * Starts the baseline that any receiver of batches needs: TLS, HTTP, and the parsed body.
+ * What any receiver of batches needs: TLS, HTTP, and the parsed body.
  *
  * @param onRead  receives the number of records
  */

@@ -7,7 +7,7 @@ interface CopyConnection extends pg.Connection {
   endCopyFrom(): void;
 }
 
-/** Runs several COPY … FROM STDIN as one query, and therefore in one transaction. */
+/** As one query, and therefore in one transaction. */
 export const copyIn = (client: pg.Client, { sql, data }: CopyTransaction): Promise<void> =>
   new Promise((resolve, reject) => {
     const waiting = data.values();

@@ -5,7 +5,7 @@ const TICK_MS = 10;
 const UTIME = 11;
 const PARENT = 1;
 
-/** From the state on; undefined if the process is gone. */
+/** Undefined if the process is gone. */
 function readProcStat(pid: number | string): string[] | undefined {
   try {
     return readFileSync(`/proc/${pid}/stat`, "latin1")
@@ -21,10 +21,9 @@ const cpuTicksOf = (stat: string[]) =>
   stat.slice(UTIME, UTIME + 4).reduce((sum, ticks) => sum + Number(ticks), 0) * TICK_MS;
 
 /**
- * Returns CPU milliseconds of a process and its children, such as a postmaster's backends.
+ * In milliseconds, with children such as a postmaster's backends.
  *
- * @param apart  children that are counted separately: when a backend ends, its CPU would count for the service that started the
- * postmaster
+ * @param apart  children counted separately: an ended backend's CPU would count for the service that started the postmaster
  */
 export function readTreeCpuMs(pid: number, apart: readonly number[] = []): number {
   const own = readProcStat(pid);
@@ -51,11 +50,11 @@ function readMachineCpuMs(): number {
 export interface CpuMeasurement<Result> {
   result: Result;
   cpuMs: Record<string, number>;
-  /** Cores that other processes kept busy. */
+  /** Kept busy by other processes. */
   otherCores: number;
 }
 
-/** Runs `work` and measures the CPU used meanwhile. NaN on systems other than Linux. */
+/** NaN on systems other than Linux. */
 export async function measureCpu<Result>(pids: Record<string, number>, work: () => Promise<Result>) {
   if (process.platform !== "linux") {
     const cpuMs = Object.fromEntries(Object.keys(pids).map((name) => [name, Number.NaN]));

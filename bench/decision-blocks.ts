@@ -1,5 +1,5 @@
 // `npm run bench -- blocks`: how soon Dunlin is ahead of six evenly spaced retries, cold and warm, in blocks of 500 cases, and
-// how soon again after a world changes.
+// again after a world changes.
 
 import { parseTrialOptions } from "../lab/studies/trial-options.ts";
 import { countBrokenRules } from "../lab/trial/broken-rules.ts";
@@ -14,8 +14,8 @@ import { newLearnedModel } from "../src/engine/learned/learned-model.ts";
 import { fromPretrained } from "../src/engine/learned/pretrained-model.ts";
 
 /**
- * Worlds whose law changes once, and one that the pretrained model misjudges. After so many cases Dunlin must regain this share
- * of its best earlier lead, or of its lead without pretraining.
+ * Their law changes once; the pretrained model misjudges the last. After so many cases Dunlin must regain this share of its best
+ * earlier lead, or of its lead without pretraining.
  */
 const CHANGING_WORLDS = ["crude:moved", "crude:turned"];
 const MISJUDGED_WORLD = "crude:decay";
@@ -23,7 +23,7 @@ const RECOVERY_CASES = 2000;
 const RECOVERY_SHARE = 0.8;
 // In one seed's block, luck exceeds a point.
 const first = parseTrialOptions({ customers: 1400, seeds: Array.from({ length: 20 }, (_, n) => n + 1) });
-// With fewer customers no block comes that long after a change.
+// Fewer customers make no block that long after a change.
 const later = parseTrialOptions({
   customers: 4000,
   seeds: [1, 2, 3, 4, 5, 6],
@@ -32,7 +32,6 @@ const later = parseTrialOptions({
 const BLOCK_SIZE = 500;
 /** Of cold Dunlin, in any block. */
 const MAX_DEFICIT = 0.01;
-/** Dunlin must be ahead from this block on. */
 const AHEAD_FROM_BLOCK = { cold: 2, warm: 0 };
 
 const prior = readPretrainedModel();
@@ -41,7 +40,6 @@ const policies: Record<keyof typeof AHEAD_FROM_BLOCK, () => Policy> = {
   warm: () => createDunlinPolicy(fromPretrained(prior)),
 };
 
-/** Over the seeds, for blocks that every seed has. */
 const mean = (rows: readonly (readonly number[])[]) =>
   Array.from(
     { length: Math.min(...rows.map((row) => row.length)) },
@@ -59,7 +57,7 @@ for (const name of later.worlds) {
     for (const seed of seeds) {
       const trial = runTrial(await openWorld(name), policy(), seed, customers);
       rows.push(valueByBlock(trial, BLOCK_SIZE));
-      brokenCount += countBrokenRules(trial.tries);
+      brokenCount += countBrokenRules(trial.retries);
       const before = trial.cases.filter(({ bill }) => +bill.createdAt < LAW_CHANGE_TIME).length;
       changed = Math.max(changed, Math.ceil(before / BLOCK_SIZE));
     }

@@ -24,7 +24,7 @@ function measureCpuMicros(work: (n: number) => void): number {
   return rounds.sort((a, b) => a - b)[ROUNDS >> 1]!;
 }
 
-/** A year of monthly invoices: some were declined and paid three days later, the last one is open. */
+/** Monthly: some were declined and paid three days later, the last one is open. */
 function historyOf(n: number): CustomerHistory {
   const instrument = { network: "visa", cardCountry: null, paymentMethodType: "card" };
   const none = { networkAdviceCode: null, gatewayCode: null, declineCategory: null };

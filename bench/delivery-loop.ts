@@ -1,4 +1,4 @@
-// A process of `delivery`: the ceiling, undici alone. No schedule, no guard, no log.
+// A process of `delivery`: the ceiling, undici alone, without schedule, guard or log.
 import { Pool } from "undici";
 import type { Endpoint } from "./delivery-receiver.ts";
 import { makeEventBodies } from "./event-bodies.ts";

@@ -1,4 +1,4 @@
-// A process of `delivery`: the merchants' endpoint. It only reads, counts and answers 200, so the senders have the two cores.
+// A process of `delivery`: the merchants' endpoint. Only reads, counts and answers 200, to leave the cores to the senders.
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ export interface ReceiverMark {
   requests: number;
   /** New ones. */
   connections: number;
-  /** The first answer, in milliseconds since 1970, with a fraction. */
+  /** Of the first answer, in milliseconds since 1970, with a fraction. */
   firstAt: number;
 }
 
@@ -58,7 +58,7 @@ const { port } = server.address() as { port: number };
 
 serveRequests({
   endpoint: (): Endpoint => ({ port, ca }),
-  /** Resolves once so many requests were answered since the start. */
+  /** Since the start. */
   reached: (count: number) =>
     new Promise<void>((resolve) => {
       awaitedRequests = { count, reached: resolve };

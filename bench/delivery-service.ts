@@ -1,4 +1,4 @@
-// A process of `delivery`: the deliverer as the service runs it, over a new database.
+// A process of `delivery`: the deliverer over a new database.
 import { randomBytes, randomUUID } from "node:crypto";
 import { createDeliverer } from "../src/delivery/deliverer.ts";
 import { parseAllowList } from "../src/delivery/https/address-guard.ts";
@@ -17,7 +17,7 @@ import { createScratchSettings, readDatabaseFacts } from "./scratch-database.ts"
 import { serveRequests } from "./worker-process.ts";
 
 const CONNECTIONS = 10;
-/** Cases that a step processes at once. */
+/** Processed by a step at once. */
 const CHUNK = 100;
 const HOUR_MS = 3_600_000;
 
@@ -29,7 +29,7 @@ const { db, ports, secretKeys } = store;
 let deliverer: ReturnType<typeof createDeliverer> | undefined;
 let merchants: Merchant[] = [];
 
-/** Creates a merchant per cap, and a deliverer that has seen them. */
+/** A merchant per cap, and a deliverer that has seen them. */
 async function begin({ endpoint, caps }: { endpoint: Endpoint; caps: number[] }) {
   const webhookUrl = `https://127.0.0.1:${endpoint.port}/hooks`;
   const credential = { auth: "bearer" as const, secret: randomBytes(24).toString("hex") };
@@ -82,7 +82,7 @@ async function prepare({ count, from, to }: { count: number; from: number; to: n
   }
 }
 
-/** Commits as many events per transaction as the deciding loop, and notifies the sender after each commit. */
+/** Like the deciding loop, also notifies the sender after each commit. */
 async function create() {
   for (const { merchantId, events } of preparedEvents) {
     await db.transaction((tx) => insertEvents(tx, merchantId, events));
@@ -91,7 +91,7 @@ async function create() {
 }
 
 /**
- * Commits events one by one at an even pace, and notifies the sender after each.
+ * Evenly, one by one; notifies the sender after each commit.
  *
  * @returns ids and commit times, in milliseconds since 1970, with a fraction
  */
@@ -100,7 +100,6 @@ async function trickle({ count, perSecond }: { count: number; perSecond: number 
   const ready = preparedEvents.flatMap(({ merchantId, events }) => events.map((event) => ({ merchantId, event })));
   const startedMs = performance.now();
   const committed = ready.map(async ({ merchantId, event }, index): Promise<[string, number]> => {
-    // Here the merchants alternate.
     const turn =
       (index % (count / merchants.length)) * merchants.length + Math.floor(index / (count / merchants.length));
     const waitMs = Math.max(0, startedMs + (turn * 1_000) / perSecond - performance.now());

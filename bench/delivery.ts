@@ -16,7 +16,6 @@ interface BenchProcesses {
   facts: DatabaseFacts;
 }
 
-/** Sends to a range of the service's merchants. */
 interface Scenario {
   name: string;
   from: number;
@@ -28,10 +27,7 @@ const SCENARIOS: Scenario[] = [
   { name: `1 merchant with a cap of ${IN_FLIGHT}`, from: MERCHANTS, to: MERCHANTS + 1 },
 ];
 
-/**
- * Measures events per second from the decision's transaction over HTTPS to the delivery log, against undici alone with as many
- * requests in flight.
- */
+/** Measures events per second from the decision's transaction over HTTPS to the delivery log, against undici alone. */
 export async function benchDelivery(quick: boolean) {
   const started = [];
   try {
@@ -54,7 +50,7 @@ export async function benchDelivery(quick: boolean) {
 }
 
 async function compare(parts: BenchProcesses, scenario: Scenario, quick: boolean) {
-  // Unmeasured: opens connections and makes the code hot.
+  // Unmeasured.
   await postWithoutDunlin(parts, WARM_UP);
   await deliver(parts, scenario, WARM_UP);
   const { perSecond } = await deliver(parts, scenario, WARM_UP);

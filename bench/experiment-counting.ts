@@ -9,7 +9,7 @@ import { openStore } from "../src/process/open-store.ts";
 import { listInterimAnalyses } from "../src/tables/experiment-results.ts";
 import { createScratchSettings } from "./scratch-database.ts";
 
-// Three in four customers have one failed invoice, the others two; 55% are paid. All failed 100 days ago.
+// Three in four customers have one invoice, the others two; 55% are paid. All failed 100 days ago.
 const FILL = prepared(
   "bench_fill_experiment",
   `with n as materialized (
@@ -32,7 +32,6 @@ const ANALYZE = prepared("bench_analyze", "analyze");
 
 const SHOW_COUNT = 200;
 
-/** Measures counting and reading an experiment's results. */
 export async function benchExperimentCounting(cases: number) {
   const { settings, log, remove } = await createScratchSettings();
   const store = await openStore(settings, "own", 5, log, (error) => {

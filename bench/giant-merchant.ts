@@ -1,5 +1,4 @@
-// `npm run bench -- giant`: one merchant with many due cases, and several deciding processes: steps per second, CPU, and lock
-// waits.
+// `npm run bench -- giant`: one merchant with many due cases, and several deciding processes.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -21,7 +20,7 @@ const CHUNK = 1_000;
 const LOOK_MS = 20;
 const PROGRAM = new URL("../bin/dunlin.js", import.meta.url).pathname;
 const DECIDED = prepared("bench_decided", "select count(*)::int as n from decisions");
-/** Active statements, and those waiting for another transaction's lock. */
+/** Active, and waiting for another transaction's lock. */
 const SESSIONS = prepared(
   "bench_sessions",
   `select count(*)::int as busy, count(*) filter (where wait_event_type = 'Lock')::int as waiting

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import tls from "node:tls";
 
-/** Opens a kept-alive HTTPS connection that only sends prepared requests and checks their status. */
+/** Kept alive; only sends prepared requests and checks their status. */
 export async function openPoster(port: number, ca: string) {
   const socket = tls.connect({ host: "127.0.0.1", port, ca });
   socket.setNoDelay(true);

@@ -1,4 +1,4 @@
-// A process of `ingest` and `reading`: sends prepared requests over HTTPS to the service or by COPY to its database.
+// A process of `ingest` and `reading`: sends prepared requests over HTTPS or by COPY.
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { buildCopy, type CopyTransaction } from "../lab/studies/twin-tables.ts";
@@ -15,7 +15,7 @@ export interface LoadPlan {
   way: "https" | "bare" | "copy";
   mix: Mix;
   batches: number;
-  /** COPY only: batches per transaction. */
+  /** COPY: batches per transaction. */
   together?: number;
   /** New invoices only, whatever the mix. */
   fresh?: boolean;

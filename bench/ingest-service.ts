@@ -1,4 +1,4 @@
-// A process of `ingest`: the service with its API, as in production, over a new database, and an HTTPS server that only parses.
+// A process of `ingest`: the service with its API over a new database, and an HTTPS server that only parses.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CREATE_TWINS } from "../lab/studies/twin-tables.ts";

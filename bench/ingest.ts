@@ -6,15 +6,15 @@ import { type BenchProcess, startBenchProcess } from "./worker-process.ts";
 
 const TARGET = 0.7;
 const WARM_UP = 150;
-/** Before this, the code takes up to a tenth more CPU, and its compiler as much again. */
+/** Earlier, the code takes up to a tenth more CPU, and its compiler as much again. */
 const WARM_UP_REQUESTS = 10_000;
 /**
- * CPU microseconds per record: the service's limit, and that of TLS, HTTP and JSON.parse on the same machine. Machines differ by
- * a factor of two, and vary as much within minutes, so the target is the ratio.
+ * CPU microseconds per record: the service's limit, and that of TLS, HTTP and JSON.parse on the same machine. Machines vary by a
+ * factor of two, so the target is the ratio.
  */
 const SERVICE_US = 2.5;
 const BASELINE_US = 0.71;
-/** Baseline rounds are longer, because CPU time is counted in hundredths of a second. */
+/** CPU time is counted in hundredths of a second. */
 const BASELINE_ROUND_FACTOR = 3;
 const MIXES: Record<Mix, string> = {
   history: "all new, PAID",
@@ -23,7 +23,7 @@ const MIXES: Record<Mix, string> = {
 
 /**
  * Measures invoices per second from HTTPS to commit. The baseline is plain COPY of as many invoices, and a case for each unpaid
- * one, into tables with the same definitions on the same server. Both use 8 connections; COPY has 200 invoices per transaction.
+ * one, into equal tables on the same server. Both use 8 connections; COPY has 200 invoices per transaction.
  */
 export async function benchIngest(quick: boolean) {
   const service = await startBenchProcess("ingest-service.ts");
@@ -48,12 +48,12 @@ async function compare(service: BenchProcess, load: BenchProcess, facts: IngestF
   const run = (way: LoadPlan["way"], fresh = false) => runRound(service, load, facts, { way, mix, batches, fresh });
   const runBare = () =>
     runRound(service, load, facts, { way: "bare", mix: "history", batches: BASELINE_ROUND_FACTOR * batches });
-  // Unmeasured: the code becomes hot, WAL files are created, and there are rows to change.
+  // Unmeasured: the code becomes hot, and there are rows to change.
   await run("copy");
   await run("https", true);
   const { perSecond } = await run("https");
   batches = itemCountFor(perSecond / BATCH, 0.7, 4);
-  // Otherwise the longer rounds would find too little to change.
+  // Otherwise longer rounds find too little to change.
   await run("https", true);
   await runBare();
   for (let done = 0; !quick && done < WARM_UP_REQUESTS; done += batches) {
@@ -75,7 +75,7 @@ async function compare(service: BenchProcess, load: BenchProcess, facts: IngestF
   reportService(ours, bare, quick);
 }
 
-/** No verdict if the code had no time to become hot, or if CPU is not counted. */
+/** No verdict before the code is hot, or if CPU is not counted. */
 function reportService(ours: readonly Round[], bare: readonly Round[], quick: boolean) {
   const serviceUs = (rounds: readonly Round[]) => rounds.map(({ cpuUs }) => cpuUs.service!);
   const bareUs = serviceUs(bare);

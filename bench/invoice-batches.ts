@@ -9,13 +9,12 @@ const UNPAID_SHARE = 0.01;
 const DAY_MS = 86_400_000;
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZabcdefghjkmnpqrstvwxyz";
 
-/** Like billing systems: a rising time, then random characters. */
+/** A rising time, then random characters. */
 function newId(prefix: string, serial: number) {
   const chance = [...randomBytes(14)].map((byte) => ALPHABET[byte % ALPHABET.length]).join("");
   return `${prefix}_${(serial >> 4).toString(36).padStart(6, "0")}${chance}`;
 }
 
-/** An unpaid invoice is paid, and some others are refunded. */
 export function newerVersionOf(invoice: Invoice): Invoice {
   const state: InvoiceState = invoice.state === "PAID" ? "REFUNDED" : "PAID";
   return { ...invoice, state, updatedAt: new Date(invoice.updatedAt.getTime() + 60_000) };

@@ -1,5 +1,4 @@
-// `npm run bench -- merchants`: the cost of many merchants for an idle process, and a new case's wait while a fifth of the
-// merchants are due.
+// `npm run bench -- merchants`: the cost of many merchants for an idle process, and a new case's wait while a fifth are due.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -72,7 +71,7 @@ async function measureIdle(what: string, cpuMs: () => number) {
   console.log(`idle with ${what}: ${perSecond.toFixed(1)} ms of the process's CPU per second`);
 }
 
-/** Makes merchants due and creates others' new cases meanwhile. Returns each one's wait in milliseconds. */
+/** Makes merchants due, and others' new cases meanwhile. Returns each one's wait in milliseconds. */
 async function runRound(db: Database, merchants: Merchant[]): Promise<number[]> {
   child.kill("SIGSTOP");
   for (const merchant of merchants.splice(0, dueCount)) await createFailedInvoice(merchant);

@@ -53,7 +53,7 @@ const cpuText = ({ cpuUs }: Round) =>
 
 const totalCpuUs = ({ cpuUs }: Round) => Object.values(cpuUs).reduce((sum, us) => sum + us, 0);
 
-/** Prints medians. The ratio is the median of the rounds' ratios, since neighboring rounds saw the same machine. */
+/** Medians. The ratio is the median of the rounds' ratios, since neighboring rounds saw the same machine. */
 export function printComparison({ name, ours, ceiling, target }: ReportLine, unit: string) {
   const [us, them] = [medianRound(ours), medianRound(ceiling)];
   const ratios = ours.map(({ perSecond }, index) => perSecond / ceiling[index]!.perSecond);
@@ -64,7 +64,7 @@ export function printComparison({ name, ours, ceiling, target }: ReportLine, uni
   console.log(
     `  ratio    ${percent(ratio).padStart(8)}  (rounds ${ratios.map(percent).join(", ")})   target ${percent(target)}: ${ratio >= target ? "met" : "MISSED"}`,
   );
-  // CPU is the better measure if other processes slowed the contenders unequally.
+  // The better measure if other processes slowed the contenders unequally.
   console.log(
     `  by CPU   ${percent(totalCpuUs(them) / totalCpuUs(us)).padStart(8)}  (all CPU of the ceiling's processes to all of ours)`,
   );

@@ -1,4 +1,4 @@
-// `npm run bench -- replan`: plans open cases, and plans them again after a new fact, through PostgreSQL.
+// `npm run bench -- replan`: plans open cases, and again after a new fact, through PostgreSQL.
 import { parseArgs } from "node:util";
 import type { Ports } from "../src/domain/ports.ts";
 import { ingestTransactions } from "../src/ingest/ingest.ts";
@@ -53,15 +53,14 @@ try {
   await inChunks((from) => ingestTransactions(db, merchant, [[...attempts(from, 2)]], ports, () => {}));
   const minutes = await plan("planned anew");
   const { decisions, planned } = (await db.run<Record<string, number>>(COUNT)).rows[0]!;
-  // A few cases are decided again because their retry's time comes: some hundredths shortly before an hour at which retries are
-  // made, and more in a long run.
+  // Some cases are decided again because their retry's time comes: some hundredths before an hour of retries, more in a long run.
   if (decisions! < 2 * cases || decisions! > 2.05 * cases || planned !== cases)
     throw new Error(`${decisions} decisions and ${planned} plans for ${cases} cases`);
   console.log(
     `a million on one core, at most ${TARGET_MINUTES} minutes: ${minutes <= TARGET_MINUTES ? "met" : "MISSED"}`,
   );
 
-  /** Returns the minutes for a million cases on one core. */
+  /** Minutes for a million cases on one core. */
   async function plan(what: string): Promise<number> {
     const pids = { PostgreSQL: postmaster };
     const own = process.cpuUsage();

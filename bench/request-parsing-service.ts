@@ -1,4 +1,4 @@
-// A process of `reading`: the API with all work except storing, and an HTTPS server that only parses.
+// A process of `reading`: the API without storing, and an HTTPS server that only parses.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createApi } from "../src/api/server.ts";

@@ -7,7 +7,7 @@ import { startBenchProcess } from "./worker-process.ts";
 const TARGET = 0.65;
 const WARM_UP = 300;
 
-/** Measures invoices per second that the API checks and logs without storing, against bare HTTPS with JSON.parse. */
+/** Measures invoices per second that the API checks and logs, against bare HTTPS with JSON.parse. */
 export async function benchRequestParsing(quick: boolean) {
   const service = await startBenchProcess("request-parsing-service.ts");
   const load = await startBenchProcess("ingest-load.ts");

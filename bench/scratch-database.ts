@@ -10,15 +10,14 @@ import { type Address, type Database, prepared } from "../src/postgres/database.
 import { batchLogLines } from "../src/process/log-output.ts";
 import type { Store } from "../src/process/open-store.ts";
 
-/** From the process that holds the database. */
 export interface DatabaseFacts {
   postmaster: number;
   address: Address;
-  /** The server's version, fsync, synchronous_commit, full_page_writes. */
+  /** Version, fsync, synchronous_commit, full_page_writes. */
   server: string;
 }
 
-/** @param kept  a folder that outlives the service; default a temporary one */
+/** @param kept  a folder that stays; default a temporary one */
 export async function createScratchSettings(over: Partial<Settings> = {}, kept?: string) {
   const dataDir = kept ?? (await mkdtemp(join(tmpdir(), "dunlin-bench-")));
   const port = await findFreePort();
@@ -53,7 +52,7 @@ export async function createScratchSettings(over: Partial<Settings> = {}, kept?:
     pageTokenKeys: ["default"],
     ...over,
   };
-  // To a file, as `dunlin serve` writes to standard error.
+  // `dunlin serve` writes to standard error.
   const file = pino.destination({ dest: join(dataDir, "dunlin.log"), sync: true, mkdir: true });
   const log = pino({ base: null }, batchLogLines({ write: (line) => file.write(line), end: async () => {} }));
   const remove = async () => (kept ? undefined : rm(dataDir, { recursive: true, force: true }));

@@ -1,4 +1,4 @@
-// A process of `bench:sdk`: pushes invoices by the SDK's client, or by a hand-written loop.
+// A process of `bench:sdk`: pushes invoices by the SDK's client or by hand.
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import https from "node:https";
@@ -14,7 +14,7 @@ export interface Memory {
 
 export interface MemoryRun {
   start: Memory;
-  /** The most within each tenth. */
+  /** Maxima. */
   tenths: Memory[];
   end: Memory;
 }
@@ -37,7 +37,7 @@ const toSdkInvoice = (invoice: { state: string; createdAt: Date; updatedAt: Date
     updatedAt: invoice.updatedAt.toISOString(),
   }) as Invoice;
 
-/** Without pacing, retries, timeouts or error handling: the minimum that works. */
+/** The minimum that works: no pacing, retries, timeouts or error handling. */
 async function postInLoop(records: readonly Invoice[]) {
   let next = 0;
   const lane = async () => {

@@ -1,4 +1,4 @@
-// `npm run bench -- sdk`: the SDK's client compared with a hand-written loop, and its memory under a million records.
+// `npm run bench -- sdk`: the SDK's client against a hand-written loop, and its memory under a million records.
 import { availableParallelism, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import type { IngestFacts } from "./ingest-service.ts";
@@ -7,7 +7,7 @@ import type { Memory, MemoryRun } from "./sdk-load.ts";
 import { startBenchProcess } from "./worker-process.ts";
 
 const TARGET = 0.8;
-/** Between the first and last tenth: garbage collection varies, but nothing grows. */
+/** Between the first and last tenth. */
 const GROWTH_MAX_MB = 32;
 const HOUR_MS = 3_600_000;
 
@@ -22,7 +22,6 @@ const load = await startBenchProcess("sdk-load.ts");
 try {
   const facts = await service.ask<IngestFacts>("facts");
   await load.ask("connect", facts);
-  // Only the memory part takes a few minutes.
   if (!values.memory) await compare(facts);
   await showMemory();
 } finally {
@@ -39,7 +38,7 @@ async function compare(facts: IngestFacts) {
   }
   await one("loop");
   const { perSecond } = await one("sdk");
-  // Long enough that a short pause does not dominate.
+  // A short pause must not dominate.
   count = Math.max(20_000, itemCountFor(perSecond, values.quick ? 2 : 6, 1000));
   const ours: Round[] = [];
   const ceiling: Round[] = [];

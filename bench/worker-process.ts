@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 
-/** Answers one question at a time, and ends with the process that started it. */
+/** Answers one question at a time; ends with its parent. */
 export interface BenchProcess {
   pid: number;
   /** @param limitMs  for the answer */
@@ -58,11 +58,7 @@ async function waitForReply(child: ChildProcess, file: string, limitMs: number):
   }
 }
 
-/**
- * Answers the questions of the process that started this one.
- *
- * @param stop  cleans up when that process disconnects or has ended
- */
+/** @param stop  cleans up when the parent disconnects or has ended */
 export function serveRequests(
   // biome-ignore lint/suspicious/noExplicitAny: what is sent between processes has lost its type
   answers: Record<string, (argument: any) => unknown>,
@@ -75,7 +71,7 @@ export function serveRequests(
       process.send?.({ error: (error as Error).stack });
     }
   });
-  // Ctrl-C goes to all of the terminal's processes. This one ends when its parent releases it.
+  // Ctrl-C reaches all of the terminal's processes; this one ends with its parent.
   process.on("SIGINT", () => {});
   let stopping = false;
   const end = async () => {

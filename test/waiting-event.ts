@@ -10,11 +10,11 @@ export async function createWaitingEvent(db: Database, merchant: Merchant, ports
   const at = ports.now();
   const of = { customerId: "cus_1", amount: 4_900, currency: "EUR", createdAt: at, updatedAt: at };
   await ingestInvoices(db, merchant, [[{ id: "inv_1", state: "UNPAID", ...of }]], ports, () => {});
-  const [kase] = await casesOfInvoice(db, merchant.id, "inv_1");
+  const [recoveryCase] = await casesOfInvoice(db, merchant.id, "inv_1");
   const id = ports.newId();
   const event = {
     id,
-    caseId: kase!.id,
+    caseId: recoveryCase!.id,
     invoiceId: "inv_1",
     type: "pause_collection",
     body: "{}",

@@ -1,4 +1,4 @@
-// Creates a year of one merchant inside the database: cases with four actions each, events, and log entries.
+// Creates one merchant's year inside the database.
 import { type Connection, type Database, prepared } from "../../src/postgres/database.ts";
 import { maintainDeliveryLogPartitions } from "../../src/tables/delivery-log.ts";
 import { COUNTS, dropIndexes } from "../list/fill-actions.ts";
@@ -6,13 +6,12 @@ import { COUNTS, dropIndexes } from "../list/fill-actions.ts";
 export interface FillOptions {
   merchantId: string;
   actions: number;
-  /** Approximate attempts in the delivery log. */
   deliveries: number;
   until: Date;
 }
 
 const ACTIONS_PER_CASE = 4;
-/** One per action, and each case's beginning and end. */
+/** One per action, and a case's beginning and end. */
 const EVENTS_PER_CASE = ACTIONS_PER_CASE + 2;
 const CHUNK = 25_000;
 const MONTHS = 13;
@@ -20,7 +19,7 @@ const MONTHS = 13;
 const run = (connection: Connection, sql: string, values: readonly unknown[] = []) =>
   connection.run(prepared("", sql), values);
 
-// Ids begin with their time. Hashes replace randomness, so two fills of one size are equal.
+// Ids begin with their time. Hashes make two fills of one size equal.
 const idSql = (at: string, salt: string) =>
   `(lpad(to_hex((extract(epoch from ${at}) * 1000)::int8), 12, '0') || '7' || substr(md5(g || ${salt}), 1, 3) || '8' || substr(md5(g || ${salt}), 4, 15))::uuid`;
 const randomSql = (salt: number) => `(hashint8(g + ${salt}) & 1048575) / 1048576.0::float8`;
@@ -85,7 +84,7 @@ export async function fillConsole(
   for (let before = 0; before <= MONTHS; before++)
     await maintainDeliveryLogPartitions(db, new Date(Date.UTC(year, month - before, 1)), new Date(0));
   const cases = Math.ceil(actions / ACTIONS_PER_CASE);
-  // An event has from one to this many attempts, uniformly.
+  // One to this many attempts per event, uniformly.
   const attemptsTo = (2 * deliveries) / (cases * EVENTS_PER_CASE);
   const connection = await db.connect();
   try {

@@ -31,10 +31,10 @@ const OVERVIEW_P50_MS = 100;
 const ACTIONS_P50_MS = 200;
 const PAGE_BYTES = 60_000;
 const PAINT_MS = 300;
-/** Memory that an export may add, as a share of its bytes. The collector takes its time, but a leak would keep all of them. */
+/** Memory that an export may add, as a share of its bytes. A leak would keep all of them. */
 const EXPORT_MEMORY_RATIO = 1 / 3;
 const LIMIT_MS = 3_600_000;
-/** PostgreSQL plans a statement that is new to a connection five times. */
+/** PostgreSQL plans a new statement five times per connection. */
 const WARM_UP = 6;
 const PAGES = [
   "/overview?days=7",
@@ -117,7 +117,7 @@ async function measurePages(client: Client, facts: ConsoleFacts): Promise<string
   return all;
 }
 
-/** Measures each page's transfer size, and when the browser has painted the overview. */
+/** Transfer sizes, and when the browser has painted the overview. */
 async function measurePaint({ origin, cookie }: ConsoleFacts, paths: readonly string[]) {
   const browser = await launchChromium();
   const context = await browser.newContext({ ignoreHTTPSErrors: true, baseURL: origin });
@@ -126,7 +126,6 @@ async function measurePaint({ origin, cookie }: ConsoleFacts, paths: readonly st
   const page = await context.newPage();
   const most = { path: "", bytes: 0 };
   for (const path of paths) {
-    // No cache from the previous page.
     const session = await context.newCDPSession(page);
     await session.send("Network.enable");
     await session.send("Network.clearBrowserCache");

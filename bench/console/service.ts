@@ -1,4 +1,4 @@
-// A process of `bench:console`: the service as in production, over one merchant's year.
+// A process of `bench:console`: the service over one merchant's year.
 import { readFileSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { beginSession } from "../../src/auth/sessions.ts";

@@ -29,13 +29,12 @@ interface DeliveryCost {
 
 interface BacklogDepth {
   waiting: number;
-  /** How many are sent. */
   sent: number;
-  /** Whether a transaction holds an old snapshot, so no dead row can be removed. */
+  /** A transaction holds an old snapshot, so no dead row can be removed. */
   snapshot: boolean;
 }
 
-/** Measures a delivery's cost with many waiting ones, and with a snapshot held open. */
+/** With many waiting deliveries, and with a snapshot held open. */
 export async function backlog(quick: boolean) {
   const [few, many, sent] = quick ? [20_000, 200_000, 20_000] : [100_000, 2_000_000, 300_000];
   console.log(`\nbacklog: CPU µs per delivery, ${MERCHANTS} merchants with a cap of ${CAP}`);
@@ -72,7 +71,6 @@ async function measure(
 ) {
   const { db, address, ports } = stage.store;
   const merchants = await makeMerchants(stage, endpoint, MERCHANTS, CAP);
-  // Opens connections and warms up the code.
   await fillAll(merchants.length * 50);
   await setPaused(db, false);
   await receiver.ask("reached", merchants.length * 50, LIMIT_MS);

@@ -18,7 +18,7 @@ import type { Endpoint } from "../delivery-receiver.ts";
 import { makeEvent } from "../event-bodies.ts";
 import { createScratchSettings, type DatabaseFacts, readDatabaseFacts } from "../scratch-database.ts";
 
-/** The service as a user runs it, `dunlin serve --roles deliver` on embedded PostgreSQL, and its database. */
+/** `dunlin serve --roles deliver` on embedded PostgreSQL. */
 export interface RunningBenchService {
   service: ServiceProcess;
   store: Store;
@@ -26,9 +26,9 @@ export interface RunningBenchService {
   facts: DatabaseFacts;
   dataDir: string;
   port: number;
-  /** By name, as `measureRound` takes them. */
+  /** As `measureRound` takes them. */
   pids(): { deliverer: number; PostgreSQL: number };
-  /** Ends all processes and removes the folder. */
+  /** Also removes the folder. */
   close(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ const CONNECTIONS = 4;
 const HOUR_MS = 3_600_000;
 const CHUNK = 1_000;
 
-/** @param settings  more environment variables, such as `DUNLIN_CLOCK_RATE` */
+/** @param settings  more environment variables */
 export async function startBenchService(
   endpoint: Endpoint,
   settings: Record<string, string> = {},
@@ -59,7 +59,7 @@ export async function startBenchService(
   };
   const service = createServiceProcess(env, onEnd, ["serve", "--roles", roles]);
   await service.start();
-  // The service ends with this process; only close() stops its PostgreSQL.
+  // Only close() stops the service's PostgreSQL.
   process.once("exit", service.abandon);
   const opened = await openStore(scratch.settings, "borrow", CONNECTIONS, scratch.log, () => {});
   // The owner vacuums, makes checkpoints, and bypasses the service.
@@ -85,7 +85,7 @@ export async function startBenchService(
   };
 }
 
-/** Each has its own path, with deliveries paused. */
+/** With their own paths and deliveries paused. */
 export async function makeMerchants(
   { store }: RunningBenchService,
   { port }: Endpoint,
@@ -103,8 +103,7 @@ export async function makeMerchants(
 }
 
 /**
- * Commits events due at once, spread evenly over the merchants. Each has its own case, which is queued for reevaluation when
- * delivery ends, as in production.
+ * Due at once, spread evenly over the merchants. Each has its own case, which is queued when delivery ends.
  *
  * @param at  creation time of event 0, 1, …, in service time; default now
  */
@@ -127,7 +126,7 @@ export async function commitEvents(
     }
 }
 
-/** Of the type that has seven attempts. Resolves after the commit. */
+/** Has seven attempts. Resolves after the commit. */
 export async function commitOne({ store }: RunningBenchService, { id: merchantId }: Merchant): Promise<string> {
   const event: Event = { ...makeEvent(store.ports.now(), store.ports.newId), type: "complete_dunning" };
   await store.db.transaction(async (tx) => {

@@ -1,4 +1,4 @@
-// All SQL of the delivery benchmarks that depends on how deliveries are stored.
+// SQL that depends on how deliveries are stored.
 import { type Database, prepared } from "../../src/postgres/database.ts";
 
 const PAUSE = prepared(
@@ -6,7 +6,7 @@ const PAUSE = prepared(
   "update merchants set webhook_paused = $1, webhook_paused_at = null, webhook_paused_by = null where webhook_url is not null",
 );
 
-/** For all merchants. The service notices within a second. */
+/** The service notices within a second. */
 export const setPaused = (db: Database, paused: boolean) => db.run(PAUSE, [paused]);
 
 const PAUSE_AT = prepared(
@@ -15,12 +15,11 @@ const PAUSE_AT = prepared(
    where webhook_url like '%:' || $2::int4 || '/%'`,
 );
 
-/** For merchants whose endpoint listens on this port. */
+/** For endpoints that listen on this port. */
 export const setPausedAt = (db: Database, port: number, paused: boolean) => db.run(PAUSE_AT, [paused, port]);
 
 const DELETE_DELIVERIES = prepared("bench_forget", "delete from deliveries where merchant_id = any($1::uuid[])");
 
-/** The waiting ones. */
 export const deleteDeliveries = (db: Database, merchantIds: readonly string[]) =>
   db.run(DELETE_DELIVERIES, [merchantIds]);
 
@@ -76,7 +75,7 @@ export async function vacuumTables(db: Database) {
 
 const CHECKPOINT = prepared("bench_checkpoint", "checkpoint");
 
-/** After it, the first change of each page writes the whole page into the WAL. */
+/** Afterwards, each page's first change writes the whole page into the WAL. */
 export const checkpoint = (db: Database) => db.run(CHECKPOINT);
 
 const BODY = `{"id":"%s","type":"recovery_action","created":"2026-01-01T00:00:00.000Z","data":{"invoiceId":"in_%s","subscriptionId":"sub_%s","actionSuggestion":"ACTION_SUGGESTION_RETRY","idealRetryTime":"2026-01-01T00:49:00.000Z"}}`;
@@ -94,7 +93,7 @@ const FILL = prepared(
    select $1::uuid, id, 6, $3::timestamptz + g * interval '1 ms' from n`,
 );
 
-/** As `insertEvents` would, but several times as fast. */
+/** Several times as fast as `insertEvents`. */
 export const insertDeliveries = (db: Database, merchantId: string, count: number, now: Date) =>
   db.run(FILL, [merchantId, count, now]);
 
@@ -115,7 +114,7 @@ const HISTORY = prepared(
    where e.merchant_id = $1 order by e.id, a.number`,
 );
 
-/** Times are milliseconds of service time. An event without attempts has an entry without a number. */
+/** Milliseconds of service time. An event without attempts has an entry without a number. */
 export interface LoggedAttempt {
   eventId: string;
   createdAt: number;
@@ -131,5 +130,5 @@ export const readAttemptHistory = async (db: Database, merchantId: string) =>
 
 const DUE = prepared("bench_due", "select count(*)::int as waiting from deliveries");
 
-/** Counts events that are not final. */
+/** Not final. */
 export const countWaiting = async (db: Database) => (await db.run<{ waiting: number }>(DUE)).rows[0]!.waiting;

@@ -18,10 +18,10 @@ import type { ConnectionCounts } from "./hanging-receiver.ts";
 const HEALTHY = 100;
 const HANGING = 1_000;
 const CAP = 5;
-/** Per hanging merchant: enough for every attempt that can begin meanwhile. */
+/** Per hanging merchant: enough for every attempt meanwhile. */
 const WAITING_EACH = 50;
 const NOTICE_MS = 1_500;
-/** Longer than an attempt hangs, so it covers timeouts and later attempts. */
+/** Covers timeouts and later attempts. */
 const SETTLED_MS = 35_000;
 const LIMIT_MS = 600_000;
 const LOSS_MAX = 0.05;
@@ -35,7 +35,7 @@ interface Round {
 /** As many without hanging endpoints before and after. */
 const ROUNDS = 3;
 
-/** Measures how a thousand endpoints that hang at once affect the others. */
+/** How a thousand endpoints that hang at once affect the others. */
 export async function hanging(quick: boolean) {
   const count = quick ? 20_000 : 100_000;
   const [receiver, dead] = [
@@ -86,7 +86,7 @@ export async function hanging(quick: boolean) {
   }
 }
 
-/** The target applies to CPU, because other processes take cores in some rounds only. */
+/** By CPU, because other processes take cores in some rounds only. */
 function compare(name: string, beside: readonly Round[], alone: readonly Round[]) {
   const times = (of: keyof Round) => median(beside.map((round) => round[of])) / median(alone.map((round) => round[of]));
   const more = times("cpuUs") - 1;

@@ -1,4 +1,4 @@
-// A process of `bench:delivery`: endpoints that accept every request and never answer.
+// A process of `bench:delivery`: accepts every request and never answers.
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

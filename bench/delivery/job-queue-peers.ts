@@ -4,16 +4,14 @@ import { type Address, type Database, prepared } from "../../src/postgres/databa
 import type { Endpoint } from "../delivery-receiver.ts";
 import { type BenchProcess, startBenchProcess } from "../worker-process.ts";
 
-/** A job queue that posts an event per job. */
 export interface Peer {
   name: string;
-  /** Dunlin's required speed relative to the peer; null: no target. */
+  /** Dunlin's required relative speed. */
   target: number | null;
   way: "best" | "work" | "defaults";
   part: BenchProcess;
-  /** Concurrent POSTs, if that is a setting. */
+  /** Of POSTs, if that is a setting. */
   concurrency: number;
-  /** Its store, by process. */
   pids: Record<string, number>;
 }
 
@@ -28,7 +26,7 @@ const FOLDER = join(import.meta.dirname, "..", "peers");
 /** More than any configuration uses. */
 const CONNECTIONS = 256;
 
-// Concurrencies: the best of 50, 100 and 200 on two cores.
+// The best of 50, 100 and 200 on two cores.
 const PEER_KINDS: PeerKind[] = [
   {
     name: "graphile-worker",
@@ -59,7 +57,7 @@ const PEER_KINDS: PeerKind[] = [
   },
 ];
 
-/** Starts the installed peers, with databases on Dunlin's server; for each missing one prints how to install it. */
+/** On Dunlin's server; prints how to install missing ones. */
 export async function startPeers(db: Database, address: Address, postmaster: number, endpoint: Endpoint) {
   const peers: Peer[] = [];
   const parts: BenchProcess[] = [];

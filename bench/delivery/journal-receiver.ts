@@ -1,4 +1,4 @@
-// A process of `bench:delivery`: merchants' endpoints that record arrivals and answer as configured.
+// A process of `bench:delivery`: endpoints that record arrivals and answer as configured.
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,10 +11,10 @@ import { serveRequests } from "../worker-process.ts";
 export interface Behaviour {
   status: number;
   delayMs: number;
-  /** Every so many-th merchant sends Retry-After until this real time (milliseconds since 1970); 0: none. */
+  /** `patientUntil`: sends Retry-After until then (real time, milliseconds since 1970); 0: none. */
   patientEvery: number;
   patientUntil: number;
-  /** Of service time, in which the sender waits. */
+  /** Of service time. */
   rate: number;
 }
 
@@ -108,7 +108,7 @@ serveRequests({
     journal = [];
     return all;
   },
-  /** The most concurrent requests of any merchant since the last call. */
+  /** Of any merchant, since the last call. */
   most(): number {
     const most = Math.max(0, ...inFlightMax.values());
     inFlightMax.clear();

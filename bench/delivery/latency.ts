@@ -11,15 +11,15 @@ const MERCHANTS = 100;
 const CAP = 5;
 const PER_SECOND = 200;
 const RETRIED_PER_SECOND = 50;
-/** Fast enough that attempts 5 to 7 come within half a minute. */
+/** Attempts 5 to 7 come within half a minute. */
 const CLOCK_RATE = 200;
-/** From an attempt's end to the next, as documented. Repeated here to check it independently. */
+/** From an attempt's end to the next, repeated from the documentation as a check. */
 const DELAYS_MS = [100, 5_000, 15_000, 900_000, 1_800_000, 3_600_000];
 const NOTICE_MS = 1_500;
 const EXTRA_WAIT_MS = 3_000;
 const ALWAYS_OK: Behaviour = { status: 200, delayMs: 0, patientEvery: 0, patientUntil: 0, rate: 1 };
 
-/** Measures the time from commit to the receiver's first byte, and the delay of retries. */
+/** From commit to the receiver's first byte, and the delay of retries. */
 export async function latency(quick: boolean) {
   const receiver = await startBenchProcess("delivery/journal-receiver.ts");
   const own = await startBenchProcess("delivery-service.ts");
@@ -83,7 +83,7 @@ async function withStage(
   }
 }
 
-/** Commits at an even pace, notifying the deliverer as a deciding process would. Returns commit times. */
+/** Evenly, notifying the deliverer as a deciding process would. Returns commit times. */
 async function commitFor(
   stage: RunningBenchService,
   merchants: readonly Merchant[],
@@ -111,7 +111,7 @@ async function measureFirstBytes(receiver: BenchProcess, committed: readonly [st
   return committed.map(([id, at]) => (arrived.get(id) ?? Number.POSITIVE_INFINITY) - at);
 }
 
-/** How late each attempt follows the previous one, in real time, when all fail. */
+/** How late each attempt is in real time, when all fail. */
 async function measureRetries(
   stage: RunningBenchService,
   merchants: readonly Merchant[],

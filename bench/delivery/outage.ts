@@ -8,17 +8,17 @@ import type { Behaviour } from "./journal-receiver.ts";
 const MERCHANTS = 100;
 const CAP = 5;
 const HOUR_MS = 3_600_000;
-/** From an attempt's end to the next, as documented. Repeated here to check it independently. */
+/** From an attempt's end to the next, repeated from the documentation as a check. */
 const DELAYS_MS = [100, 5_000, 15_000, 900_000, 1_800_000];
 const ATTEMPTS_MAX = 6;
-/** Every so many-th receiver sends Retry-After: its events all come due at the same time. */
+/** Sends Retry-After: all of this receiver's events come due at once. */
 const PATIENT_EVERY = 4;
 const REPLY_MS = 2;
 const LIMIT_MS = 1_200_000;
-/** A sender reads about a second of rows ahead, in inexact order. */
+/** A sender reads about a second of rows ahead. */
 const ORDER_MS = 1_500;
 
-/** Every receiver is away for an hour of service time while events are made evenly, and then all return at once. */
+/** Every receiver is away for an hour of service time while events are made, and then all return at once. */
 export async function outage(quick: boolean) {
   const [count, rate] = quick ? [10_000, 100] : [100_000, 10];
   const receiver = await startBenchProcess("delivery/journal-receiver.ts");
@@ -100,7 +100,7 @@ function checkAttempts(
 }
 
 /**
- * Returns, for each attempt begun after one that was due later, how much later that one was due, in service time.
+ * For each attempt begun after one due later: how much later, in service time.
  *
  * @param notBefore  from the receiver's Retry-After
  */

@@ -1,4 +1,4 @@
-// `npm run bench -- delivery`: the cost of sending, compared with undici alone and with job queues.
+// `npm run bench -- delivery`: compares sending with undici alone and with job queues.
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { backlog } from "./backlog.ts";

@@ -20,7 +20,7 @@ const LOOP_IN_FLIGHT = 100;
 const WARM_UP = 10_000;
 const LIMIT_MS = 20_000;
 const ROUND_LIMIT_MS = 180_000;
-/** Longer than the service takes to notice a setting. */
+/** The service takes less to notice a setting. */
 const NOTICE_MS = 1_500;
 
 const TARGETS = { ratio: 0.75, deliverer: 45, PostgreSQL: 18, reuse: 0.95, wal: 500 };
@@ -30,7 +30,7 @@ interface OwnRound {
   /** Per delivery, beyond the log's rows. */
   walBytes: number;
   afterCheckpoint: boolean;
-  /** Full page images per delivery. */
+  /** Full page images. */
   walPages: number;
   rowBytes: number;
 }
@@ -49,7 +49,7 @@ interface BenchProcesses {
   merchants: Merchant[];
 }
 
-/** Measures a process that finds deliveries committed, against undici alone and the peers, in interleaved rounds. */
+/** Compares a process that finds deliveries committed with undici alone and the peers, in interleaved rounds. */
 export async function throughput(quick: boolean) {
   const ends: (() => Promise<void>)[] = [];
   try {
@@ -92,7 +92,7 @@ async function compare(place: BenchProcesses, peers: Peer[], count: number, roun
     ...peers.map((peer) => ({ name: peer.name, rounds: [], target: peer.target, peer })),
   ];
   for (let index = 0; index < rounds; index++) {
-    // Alternates between right after a checkpoint and long after it: a busy server has one every few million deliveries.
+    // A busy server has a checkpoint every few million deliveries.
     const { round, ...more } = await deliver(place, count, index % 2 === 0);
     ours.push(round);
     own.push(more);
@@ -148,7 +148,7 @@ const postWithoutDunlin = ({ loop, receiver }: BenchProcesses, count: number): P
     loop.ask<number>("run", { count, inFlight: LOOP_IN_FLIGHT }),
   );
 
-/** As many jobs as it finishes in about the others' time, or within the limit. */
+/** As many jobs as it finishes in about the others' time. */
 async function runPeerRound({ receiver }: BenchProcesses, peer: Peer, count: number, limitMs: number): Promise<Round> {
   const { part, way, concurrency } = peer;
   await part.ask("prepare", { count, way });
@@ -165,7 +165,7 @@ async function runPeerRound({ receiver }: BenchProcesses, peer: Peer, count: num
   return { ...measured, cpuUs, perSecond: perSecond(done, firstAt, result.endAt) };
 }
 
-/** The WAL that each page's first change after a checkpoint adds. */
+/** Added by each page's first change after a checkpoint. */
 function reportPageWrites(own: readonly OwnRound[]) {
   const soon = own.filter(({ afterCheckpoint }) => afterCheckpoint);
   const [bytes, images] = [median(soon.map((one) => one.walBytes)), median(soon.map((one) => one.walPages))];
@@ -177,7 +177,7 @@ const cpu = ({ cpuUs }: Round) =>
   Object.entries(cpuUs)
     .map(([name, us]) => `${name} ${us.toFixed(1)}`)
     .join(", ");
-/** Without the receiver, which all contenders share. */
+/** All contenders share the receiver. */
 const cost = ({ cpuUs }: Round) =>
   Object.entries(cpuUs).reduce((sum, [name, us]) => (name === "receiver" ? sum : sum + us), 0);
 const verdict = (met: boolean) => (met ? "met" : "MISSED");

@@ -1,4 +1,4 @@
-// Creates millions of recovery actions of one merchant inside the database.
+// Creates millions of recovery actions inside the database.
 import { type Connection, type Database, prepared } from "../../src/postgres/database.ts";
 
 /** A year of retries, most of them settled, in thirty countries, one with a third of them. */
@@ -21,7 +21,7 @@ const COUNTRIES =
     " ",
   );
 
-// Hashes replace randomness, so two fills of one size are equal.
+// Hashes make two fills of one size equal.
 const INSERT = `
   insert into recovery_actions (merchant_id, id, case_id, invoice_id, subscription_id, customer_id, transaction_id, payment_method_type, card_country,
     currency, type, status, action_suggestion, ideal_retry_time, reasons, decided_at, executed_at, attempted_at, created_at, updated_at)
@@ -107,7 +107,7 @@ export async function fillActions(
 }
 
 /**
- * Drops indexes and keys and makes the table unlogged, for a fill that is many times faster.
+ * Also makes the table unlogged, for a fill that is many times faster.
  *
  * @returns the statements that restore them, except the key to the cases, because there are none
  */

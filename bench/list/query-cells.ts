@@ -4,7 +4,7 @@ export type CellQuery = Record<string, string>;
 
 const LAST_DAYS = "a status of the last days";
 
-/** By how much they match: much, some, little, and nothing. */
+/** By how much they match. */
 const filters = (actions: number): Record<string, Partial<Record<keyof ActionFilters, string>>> => {
   const customer = Math.floor(actions / 40);
   return {
@@ -64,7 +64,7 @@ const RANGED_FILTERS = [
 
 export interface QueryCell {
   name: string;
-  /** Cells with the same value list the same actions in different orders. */
+  /** Same value, same actions in another order. */
   counted: string;
   orderBy: string;
   orderDirection: string;
@@ -73,7 +73,6 @@ export interface QueryCell {
   middle: Date;
 }
 
-/** Every filter, order and direction, and some with time ranges. */
 export function buildQueryCells(actions: number, until: Date): QueryCell[] {
   const yearAgo = new Date(until.getTime() - 365 * DAY_MS);
   const twoDaysAgo = new Date(until.getTime() - 2 * DAY_MS);

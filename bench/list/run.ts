@@ -13,7 +13,7 @@ const { values } = parseArgs({
     actions: { type: "string", default: "10000000" },
     samples: { type: "string", default: "20" },
     quick: { type: "boolean" },
-    // Its actions are created once and used again. Never removed.
+    // Created once and used again. Never removed.
     data: { type: "string" },
     only: { type: "string", default: "" },
   },
@@ -35,7 +35,7 @@ const DEEP_RATIO = 1.3;
 const NOISE_MS = 0.5;
 /** A shorter list has no deep page. */
 const DEEP_MIN = 1_000;
-/** PostgreSQL plans a statement that is new to a connection five times. */
+/** PostgreSQL plans a new statement five times per connection. */
 const WARM_UP = 6;
 const LIMIT_MS = 3_600_000;
 

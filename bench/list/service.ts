@@ -1,4 +1,4 @@
-// A process of `bench:list`: the API as the service runs it, over a merchant's many actions.
+// A process of `bench:list`: the API over a merchant's many actions.
 import { readFileSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { PAGE_SIZE_MAX, parseListQuery, toListing } from "../../src/actions-api/list-query.ts";
@@ -31,7 +31,7 @@ export interface CountedListing {
   total: number;
 }
 
-/** A page far behind the first; its number is approximate if not counted. */
+/** Far behind the first; its number may be approximate. */
 export interface DeepPage {
   token: string;
   page: string;
@@ -62,7 +62,7 @@ const running = await start({
   },
 });
 const { store, caPath } = running;
-// It creates indexes and bypasses the service.
+// Creates indexes and bypasses the service.
 const { owner: db, ports, secretKeys, address } = store;
 let merchantId = "";
 

@@ -1,4 +1,4 @@
-// BullMQ as a process of `bench:delivery`, with its own Redis whose append-only file is synced at each write.
+// BullMQ as a process of `bench:delivery`; its Redis syncs each write to its append-only file.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -45,7 +45,7 @@ answer(
     },
     async prepare({ count, way }) {
       await queue.obliterate({ force: true });
-      // At its best it keeps no finished jobs, so it has no log. By default every job stays.
+      // At its best it keeps no finished jobs, so it has no log.
       const opts = way === "best" ? { removeOnComplete: true } : {};
       for (let left = count; left > 0; left -= CHUNK) {
         const jobs = Array.from({ length: Math.min(CHUNK, left) }, () => {

@@ -28,7 +28,7 @@ export const lineOf = (eventId, number, startedAt, status) => {
 
 export const writeOne = (client, line) => client.query({ ...ONE, values: line });
 
-/** While one insert is under way the next batch collects. `add` resolves after the commit. */
+/** The next batch collects during an insert. `add` resolves after the commit. */
 export function createBatches(pool) {
   const waiting = [];
   let running = false;

@@ -8,7 +8,7 @@ import { clock, createPosting, until } from "./posting.js";
 
 const CHUNK = 1_000;
 const quiet = new Logger(() => () => {});
-/** `best`: as its performance guide advises, with the best concurrency here. */
+/** As its performance guide advises. */
 const WAYS = {
   best: (concurrentJobs) => ({
     concurrentJobs,

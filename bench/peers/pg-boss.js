@@ -17,7 +17,7 @@ let posting;
 let bodies;
 let serial = 0;
 
-/** Fetches and completes in batches, as its API offers for throughput. */
+/** In batches, as its API offers for throughput. */
 async function byHand(count, concurrency) {
   let done = 0;
   const pipeline = async () => {

@@ -1,6 +1,6 @@
 import { Pool } from "undici";
 
-/** As Dunlin's: keep-alive HTTPS, its headers, and a body read to its end. */
+/** As Dunlin's: keep-alive HTTPS, its headers, the whole body read. */
 export function createPosting({ port, ca }, connections) {
   const pool = new Pool(`https://127.0.0.1:${port}`, { connections, pipelining: 1, connect: { ca }, allowH2: false });
   return {

@@ -2,11 +2,11 @@ import { randomInt } from "node:crypto";
 import { postRequest } from "../https-posts.ts";
 import { BATCH, createInvoiceMaker, newerVersionOf, requestBodyOf } from "../invoice-batches.ts";
 
-/** Built before the clock starts, so that building takes no CPU from the measurement. */
+/** Built before the clock starts. */
 export interface RequestPasses {
-  /** Only new invoices, which the first pass changes. Sent before it. */
+  /** New invoices, which the first pass changes. Sent before it. */
   first: Buffer[];
-  /** From 0: half new invoices, 1% unpaid, half newer versions of the previous pass. */
+  /** Half new invoices, 1% unpaid; half newer versions from the previous pass. */
   request(number: number): Buffer;
   /** In so many requests and `first`. */
   fresh(requests: number): number;
@@ -34,7 +34,7 @@ export function makePasses(apiKey: string, count: number): RequestPasses {
       const pass = Math.floor(number / count) + 1;
       if (pass >= PASSES_MAX) throw new Error(`there are ${PASSES_MAX - 1} passes`);
       const { text, places } = templates[number % count]!;
-      // A copy, because the previous request may still be in flight.
+      // The previous request may still be in flight.
       const made = Buffer.from(text);
       places.forEach((place, index) => {
         const digits = (index < half ? pass : pass - 1).toString(36).padStart(2, "0");

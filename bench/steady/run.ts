@@ -1,4 +1,4 @@
-// `npm run bench -- ingest`: a steady load on the whole service in one process, with concurrent decisions, deliveries and lists.
+// `npm run bench -- ingest`: a steady load on the whole service in one process.
 import { readFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// A process of `bench:ingest`: sends batches at an even pace, regardless of answer times, and lists meanwhile.
+// A process of `bench:ingest`: sends batches evenly, regardless of answer times, and lists meanwhile.
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "undici";
 import { openPoster } from "../https-posts.ts";
@@ -33,12 +33,12 @@ export interface SteadyResult {
 type Poster = Awaited<ReturnType<typeof openPoster>>;
 
 const LISTS_PER_SECOND = 5;
-/** More than an SDK client has. A request waits while all are busy, and its wait counts. */
+/** More than an SDK client has. A request's wait while all are busy counts. */
 const CONNECTIONS_MAX = 16;
 /** 100,000 invoices, which the next pass changes. */
 const PASS_SIZE = 1_000;
 
-/** With a later sender, the figures say nothing about the service. */
+/** Then the figures say nothing about the service. */
 const MAX_SENDER_DELAY_MS = 1_000;
 const LISTS = [
   "",
@@ -82,7 +82,7 @@ async function runAtEvenRate(seconds: number, perSecond: number, work: (index: n
   return seriesOf(taken, errors);
 }
 
-/** Also stores the invoices that the first requests change. */
+/** Also stores invoices for the first requests to change. */
 async function prepare({ port, ca, apiKey }: SteadyOptions) {
   passes = makePasses(apiKey, PASS_SIZE);
   const poster = await openPoster(port, ca);

@@ -28,54 +28,68 @@ export interface CoverageTask {
 type HistoryOptions = LogOptions;
 
 export interface Coverage extends CoverageTask {
-  way: string;
+  strategy: string;
   truth: number;
-  /** Runs with an estimate, with an interval that held the truth, and with a difference's interval that did. */
-  said: number;
+  /** Runs with an estimate, with an interval that held the truth, and the same for a difference. */
+  estimateCount: number;
   covered: number;
   differences: number;
   /** Means over these runs: half the interval's width, and estimate minus truth. */
-  half: number;
+  halfWidth: number;
   bias: number;
 }
 
 export function measureCoverage(
   runs: number,
-  ways: readonly string[],
+  strategyNames: readonly string[],
   tasks: readonly CoverageTask[],
-  of: HistoryOptions,
+  options: HistoryOptions,
 ): Coverage[] {
-  const { depth } = of;
-  const judged = ways.map((way) => STRATEGIES[way]!);
-  const own = trueValueOf(judged[0]!, { ...of, depth: 0 });
-  const found = ways.flatMap((way) => {
-    const truth = trueValueOf(STRATEGIES[way]!, of);
+  const { depth } = options;
+  const strategies = strategyNames.map((name) => STRATEGIES[name]!);
+  const ownStrategy = trueValueOf(strategies[0]!, { ...options, depth: 0 });
+  const results = strategyNames.flatMap((strategyName) => {
+    const truth = trueValueOf(STRATEGIES[strategyName]!, options);
     return tasks.map((task) => {
       const measure = task.money ? ("money" as const) : ("count" as const);
-      const none = { said: 0, covered: 0, differences: 0, half: 0, bias: 0 };
-      return { way, ...task, truth: truth[measure], difference: truth[measure] - own[measure], ...none };
+      const zeroCounts = { estimateCount: 0, covered: 0, differences: 0, halfWidth: 0, bias: 0 };
+      return {
+        strategy: strategyName,
+        ...task,
+        truth: truth[measure],
+        difference: truth[measure] - ownStrategy[measure],
+        ...zeroCounts,
+      };
     });
   });
   for (let run = 0; run < runs; run++) {
-    const log = createMerchantLog({ ...of, depth: 0 }, judged, run);
+    const log = createMerchantLog({ ...options, depth: 0 }, strategies, run);
     const hidden = log.episodes.map(removeChances);
-    for (const each of found) {
+    for (const each of results) {
       const episodes = each.chancesKnown ? log.episodes : hidden;
-      const chosen = log.chosen[ways.indexOf(each.way)]!;
-      const answer = estimateStrategy(episodes, chosen, depth, each.money ? ({ amount }) => amount : () => 1);
+      const choices = log.choicesByStrategy[strategyNames.indexOf(each.strategy)]!;
+      const answer = estimateStrategy(episodes, choices, depth, each.money ? ({ amount }) => amount : () => 1);
       if (!isEstimate(answer)) continue;
-      each.said++;
+      each.estimateCount++;
       if (answer.low <= each.truth && each.truth <= answer.high) each.covered++;
       if (answer.differenceLow <= each.difference && each.difference <= answer.differenceHigh) each.differences++;
-      each.half += (answer.high - answer.low) / 2;
+      each.halfWidth += (answer.high - answer.low) / 2;
       each.bias += answer.share - each.truth;
     }
   }
-  return found.map((each) => ({ ...each, half: each.half / each.said, bias: each.bias / each.said }));
+  return results.map((each) => ({
+    ...each,
+    halfWidth: each.halfWidth / each.estimateCount,
+    bias: each.bias / each.estimateCount,
+  }));
 }
 
-function trueValueOf(way: RetryStrategy, of: HistoryOptions): { count: number; money: number } {
-  const { episodes }: MerchantLog = createMerchantLog({ ...of, customers: TRUTH_CUSTOMERS }, [way], TRUTH_SEED);
+function trueValueOf(strategy: RetryStrategy, options: HistoryOptions): { count: number; money: number } {
+  const { episodes }: MerchantLog = createMerchantLog(
+    { ...options, customers: TRUTH_CUSTOMERS },
+    [strategy],
+    TRUTH_SEED,
+  );
   let [recovered, amount, money] = [0, 0, 0];
   for (const episode of episodes) {
     amount += episode.amount;

@@ -2,7 +2,7 @@ import type { Episode, EpisodeDecision } from "../../src/backtest/estimate.ts";
 import { RETRY_GAPS, STOP_CHOICE } from "../../src/backtest/retry-gaps.ts";
 import { createRandom } from "../experiments/random-numbers.ts";
 
-/** The gap after failure `k`, `dayOf` days after the first one. */
+/** After failure `k`, `dayOf` days after the first one. */
 export type RetryStrategy = (k: number, kind: number, dayOf: number) => number;
 
 const WINDOW_DAYS = 28;
@@ -14,10 +14,7 @@ const LAST_DAY = 40;
 /** Success rate of a broken card. `ease` can raise it. */
 const HARDLY_CHANCE = 0.002;
 
-/**
- * The known odds of the merchant's gaps: by attempts, kind of decline, and days left. The log hides when customers have money and
- * whether cards work at all.
- */
+/** By attempts, decline kind, and days left. The log hides when customers have money and whether cards work. */
 const buildOddsTable = ({ least, falls }: { least: number; falls: number }) =>
   Array.from({ length: MAX_ATTEMPTS * DECLINE_KIND_COUNT * LAST_DAY }, (_, index) => {
     const [k, kind] = [
@@ -53,7 +50,7 @@ export interface LogOptions {
   customers: number;
   depth: number;
   ease?: number;
-  /** Rarely departs from its favorite gap, so a strategy can be followed for more retries. */
+  /** Rarely departs from its favorite gap. */
   isSteady?: boolean;
 }
 
@@ -61,32 +58,35 @@ interface FailedInvoice {
   amount: number;
   broken: boolean;
   moneyOn: number;
-  works: number;
+  approvalRate: number;
   kind: number;
 }
 
 export interface MerchantLog {
   episodes: Episode[];
-  chosen: number[][][];
+  choicesByStrategy: number[][][];
 }
 
-export function createMerchantLog(options: LogOptions, judged: readonly RetryStrategy[], seed: number): MerchantLog {
+export function createMerchantLog(
+  options: LogOptions,
+  strategies: readonly RetryStrategy[],
+  seed: number,
+): MerchantLog {
   const random = createRandom(seed);
-  const log: MerchantLog = { episodes: [], chosen: judged.map(() => []) };
+  const log: MerchantLog = { episodes: [], choicesByStrategy: strategies.map(() => []) };
   for (let customer = 0; customer < options.customers; customer++) {
     const broken = random() < 0.2;
-    const works = 0.5 + 0.4 * random();
-    for (let bills = random() < 1 / 3 ? 2 : 1; bills > 0; bills--) {
+    const approvalRate = 0.5 + 0.4 * random();
+    for (let invoiceCount = random() < 1 / 3 ? 2 : 1; invoiceCount > 0; invoiceCount--) {
       const kind = Math.floor(random() * DECLINE_KIND_COUNT);
       const moneyOn = [2, 6, 12][kind]! + Math.floor(14 * random() ** 2);
       const amount = Math.round(2000 * Math.exp(0.7 * (random() + random() + random() - 1.5) * 2));
-      addEpisode(log, `cus_${customer}`, { amount, broken, moneyOn, works, kind }, options, judged, random);
+      addEpisode(log, `cus_${customer}`, { amount, broken, moneyOn, approvalRate, kind }, options, strategies, random);
     }
   }
   return log;
 }
 
-/** Groups of a decision: by attempts; by attempts and decline; by attempts, decline and weeks left. */
 function findGroups(k: number, kind: number, dayOf: number) {
   const both = k * DECLINE_KIND_COUNT + kind;
   const weeks = Math.min(4, Math.max(0, Math.ceil((WINDOW_DAYS - dayOf) / 7)));
@@ -96,43 +96,43 @@ function findGroups(k: number, kind: number, dayOf: number) {
 function addEpisode(
   log: MerchantLog,
   customerId: string,
-  { amount, broken, moneyOn, works, kind }: FailedInvoice,
+  { amount, broken, moneyOn, approvalRate, kind }: FailedInvoice,
   { depth, ease = 0, isSteady = false }: LogOptions,
-  judged: readonly RetryStrategy[],
+  strategies: readonly RetryStrategy[],
   random: () => number,
 ) {
   const decisions: EpisodeDecision[] = [];
-  const chosen = judged.map((): number[] => []);
+  const choicesByStrategy = strategies.map((): number[] => []);
   let dayOf = 0;
-  let said = kind;
+  let lastKind = kind;
   for (let k = 0; ; k++) {
-    const chances = findOdds(isSteady, k, said, dayOf);
-    const drawn = pickChoice(chances, random());
-    judged.forEach((way, index) => {
-      chosen[index]!.push(way(k, said, dayOf));
+    const chances = findOdds(isSteady, k, lastKind, dayOf);
+    const drawnChoice = pickChoice(chances, random());
+    strategies.forEach((strategy, index) => {
+      choicesByStrategy[index]!.push(strategy(k, lastKind, dayOf));
     });
-    const choice = k < depth ? chosen[0]![k]! : drawn;
-    const situation = findGroups(k, said, dayOf);
+    const choice = k < depth ? choicesByStrategy[0]![k]! : drawnChoice;
+    const situation = findGroups(k, lastKind, dayOf);
     const stops = choice === STOP_CHOICE;
     if (!stops) dayOf += drawGapDays(choice, random());
-    const usual = broken ? HARDLY_CHANCE : works * (dayOf >= moneyOn ? 0.75 : 0.08);
-    const odds = (Math.exp(ease) * usual) / (1 - usual);
+    const usualChance = broken ? HARDLY_CHANCE : approvalRate * (dayOf >= moneyOn ? 0.75 : 0.08);
+    const odds = (Math.exp(ease) * usualChance) / (1 - usualChance);
     const succeeded = !stops && random() < odds / (1 + odds);
     decisions.push({ situation, choice, chance: chances[choice]!, succeeded });
     if (stops || succeeded) break;
-    if (random() < 0.2) said = Math.floor(random() * DECLINE_KIND_COUNT);
+    if (random() < 0.2) lastKind = Math.floor(random() * DECLINE_KIND_COUNT);
   }
   log.episodes.push({ customerId, amount, decisions });
-  chosen.forEach((choices, index) => {
-    log.chosen[index]!.push(choices);
+  choicesByStrategy.forEach((choices, index) => {
+    log.choicesByStrategy[index]!.push(choices);
   });
 }
 
 function pickChoice(chances: readonly number[], draw: number): number {
-  let left = draw;
+  let remaining = draw;
   for (let choice = 0; choice < chances.length; choice++) {
-    left -= chances[choice]!;
-    if (left < 0) return choice;
+    remaining -= chances[choice]!;
+    if (remaining < 0) return choice;
   }
   return STOP_CHOICE;
 }

@@ -9,20 +9,20 @@ export interface FalseAlarms {
   difference: number;
   split: number;
   calibration: number;
-  /** A plain 95% interval, read as often, did not hold the difference. */
+  /** A plain 95% interval, read as often, missed the difference. */
   plain: number;
 }
 
-/** Analyzes A/A tests every day for 90 days: each reported difference is a false alarm. */
+/** A/A tests, daily for 90 days: each reported difference is a false alarm. */
 export function measureFalseAlarms(runs: number, business: Partial<SimulatedMerchant> = {}): FalseAlarms {
   const { effect } = { ...DEFAULT_MERCHANT, ...business };
   const found = { runs, any: 0, difference: 0, split: 0, calibration: 0, plain: 0 };
   for (let run = 0; run < runs; run++) {
     let [difference, plain] = [false, false];
     let last: InterimAnalysis | undefined;
-    runExperiment({ ...DEFAULT_MERCHANT, days: DAYS, ...business }, run, (_, look) => {
-      last = look;
-      const [primary] = look.comparisons;
+    runExperiment({ ...DEFAULT_MERCHANT, days: DAYS, ...business }, run, (_, analysis) => {
+      last = analysis;
+      const [primary] = analysis.comparisons;
       difference ||= primary!.lower > effect || primary!.upper < effect;
       plain ||=
         primary!.difference !== null && Math.abs(primary!.difference - effect) > 1.96 * Math.sqrt(primary!.variance!);
@@ -41,14 +41,14 @@ export function measureFalseAlarms(runs: number, business: Partial<SimulatedMerc
 
 export interface StoppingTimes {
   runs: number;
-  /** Failed invoices in both arms when half of the runs had a verdict. */
+  /** In both arms, when half of the runs had a verdict. */
   median: number;
-  /** The size that a fixed-size z-test needs for a power of 80%. */
+  /** For a fixed-size z-test with a power of 80%. */
   fixed: number;
   wrong: number;
 }
 
-/** Analyzes a difference daily until there is a verdict. Each customer has one invoice, as the z-test assumes. */
+/** Daily until there is a verdict. One invoice per customer, as the z-test assumes. */
 export function measureStoppingTimes(
   effect: number,
   runs: number,

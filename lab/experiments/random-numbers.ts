@@ -1,4 +1,4 @@
-/** sfc32: in [0, 1), with a period so long that thousands of seeded runs do not overlap. */
+/** sfc32: in [0, 1); thousands of seeded runs do not overlap. */
 export function createRandom(seed: number): () => number {
   let a = seed | 0;
   let b = 0x9e3779b9 | 0;

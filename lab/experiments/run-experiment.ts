@@ -11,7 +11,7 @@ export interface SimulatedMerchant {
   customersPerDay: number;
   days: number;
   recovered: number;
-  /** The standard deviation of customers' recovered shares, 0 to `recovered`. */
+  /** Standard deviation of customers' recovered shares, 0 to `recovered`. */
   spread: number;
   again: number;
   amounts: number;
@@ -41,29 +41,29 @@ const MONTH_DAYS = 30;
 const PHASES = ["calibration", "comparison"] as const;
 const ARMS = ["dunlin", "merchant"] as const;
 
-export type OnDay = (day: number, look: InterimAnalysis) => boolean;
+export type OnDay = (day: number, analysis: InterimAnalysis) => boolean;
 
-/** Analyzed daily with the product's statistics. On day 1 the first invoice is old enough to count. */
+/** Daily, with the product's statistics. Day 1: the first invoice is old enough. */
 export function runExperiment(business: SimulatedMerchant, seed: number, onDay: OnDay) {
   const { customersPerDay, days, again, spread, effect, recovered, amounts, calibrationDays } = business;
   const split = business.split ?? business.share;
   const random = createRandom(seed);
   const size = customersPerDay * days;
-  const own = new Float64Array(size);
+  const recoveredShares = new Float64Array(size);
   const amount = new Float64Array(size);
   const arm = new Uint8Array(size);
   const half = new Uint8Array(size);
-  const due = [new Int32Array(size), new Int32Array(size)];
-  const got = [new Int32Array(size), new Int32Array(size)];
+  const failedCounts = [new Int32Array(size), new Int32Array(size)];
+  const paidCounts = [new Int32Array(size), new Int32Array(size)];
   const head = new Int32Array(days + MONTH_DAYS + 1).fill(-1);
   const next = new Int32Array(size);
   const cells = createTallies();
   const at = (day: number) => new Date(START.getTime() + (day + MATURITY_DAYS) * DAY_MS);
   const experiment = buildExperiment(business);
-  let former: InterimAnalysis | null = null;
+  let lastAnalysis: InterimAnalysis | null = null;
   for (let day = 0; day < days; day++) {
     for (let customer = day * customersPerDay; customer < (day + 1) * customersPerDay; customer++) {
-      own[customer] = recovered + spread * Math.sqrt(3) * (2 * random() - 1);
+      recoveredShares[customer] = recovered + spread * Math.sqrt(3) * (2 * random() - 1);
       amount[customer] = amounts === 0 ? 2900 : Math.max(1, Math.round(2900 * Math.exp(amounts * drawNormal(random))));
       arm[customer] = random() < split ? 0 : 1;
       half[customer] = random() < 0.5 ? 0 : 1;
@@ -73,23 +73,23 @@ export function runExperiment(business: SimulatedMerchant, seed: number, onDay: 
     const phase = day < calibrationDays ? 0 : 1;
     for (let customer = head[day]!; customer >= 0; ) {
       const following = next[customer]!;
-      const chance = own[customer]! + (phase === 1 && arm[customer] === 0 ? effect : 0);
+      const chance = recoveredShares[customer]! + (phase === 1 && arm[customer] === 0 ? effect : 0);
       const paid = random() < chance ? 1 : 0;
-      const [failedBefore, paidBefore] = [due[phase]![customer]!, got[phase]![customer]!];
+      const [failedBefore, paidBefore] = [failedCounts[phase]![customer]!, paidCounts[phase]![customer]!];
       const [count, money] = cells.at(phase, arm[customer]!, half[customer]!);
       const value = amount[customer]!;
       countCustomer(count, failedBefore, paidBefore, 1, paid);
       countCustomer(money, failedBefore * value, paidBefore * value, value, paid * value);
-      due[phase]![customer] = failedBefore + 1;
-      got[phase]![customer] = paidBefore + paid;
+      failedCounts[phase]![customer] = failedBefore + 1;
+      paidCounts[phase]![customer] = paidBefore + paid;
       if (random() < again) {
         next[customer] = head[day + MONTH_DAYS]!;
         head[day + MONTH_DAYS] = customer;
       }
       customer = following;
     }
-    former = analyzeExperiment(experiment, cells.tallies, ["USD"], 0, former, at(day + 1));
-    if (!onDay(day + 1, former)) return;
+    lastAnalysis = analyzeExperiment(experiment, cells.tallies, ["USD"], 0, lastAnalysis, at(day + 1));
+    if (!onDay(day + 1, lastAnalysis)) return;
   }
 }
 

@@ -15,10 +15,10 @@ import {
 } from "./candidate-life.ts";
 import { buildObservedCharge } from "./observed-charge.fixture.ts";
 
-const luck = createRandomStream();
-const issuers = createIssuers(1, luck);
+const random = createRandomStream();
+const issuers = createIssuers(1, random);
 const PERSON = createPerson(1, 7, issuers, { tight: 1, left: 1 });
-luck.begin(1, 1, 1, 1);
+random.begin(1, 1, 1, 1);
 
 /** Builds a life with this balance. The issuer reports missing funds as 51 and has no daily limit. */
 function buildLife(balance: number): CandidateLife {
@@ -35,7 +35,7 @@ function buildLife(balance: number): CandidateLife {
   return life;
 }
 
-const chanceOf = (life: CandidateLife, of: ObservedCharge) => explainCharge(life, of, luck.draw);
+const chanceOf = (life: CandidateLife, charge: ObservedCharge) => explainCharge(life, charge, random.draw);
 
 test("a charge is approved when the balance covers it, and declined when it does not", () => {
   assert.ok(chanceOf(buildLife(50), buildObservedCharge(null)) > 0.95);
@@ -56,10 +56,13 @@ test("a decline for missing funds in a life that has them means leaving, after w
 test("a decline without a reason is a hold or leaving, weighted by how often either happens", () => {
   const lives = Array.from({ length: 500 }, () => buildLife(50));
   for (const life of lives) chanceOf(life, buildObservedCharge("05"));
-  const held = lives.filter(({ state }) => state.hold !== "none").length;
-  const left = lives.filter(({ leftAt }) => leftAt !== null).length;
-  const refused = lives.length - held - left;
-  assert.ok(held > 50 && left > 50 && refused > 50, `${held} held, ${left} left, ${refused} refused for nothing`);
+  const heldCount = lives.filter(({ state }) => state.hold !== "none").length;
+  const leftCount = lives.filter(({ leftAt }) => leftAt !== null).length;
+  const refusedCount = lives.length - heldCount - leftCount;
+  assert.ok(
+    heldCount > 50 && leftCount > 50 && refusedCount > 50,
+    `${heldCount} held, ${leftCount} left, ${refusedCount} refused for nothing`,
+  );
 });
 
 test("a different card is a new one, and the old one never returns", () => {
@@ -70,22 +73,22 @@ test("a different card is a new one, and the old one never returns", () => {
 });
 
 test("an expired card awaits its replacement, by a batch when the bank's advice says so", () => {
-  const ways = Array.from({ length: 200 }, () => {
+  const routes = Array.from({ length: 200 }, () => {
     const life = buildLife(50);
     life.person.issuer.brand = "mastercard";
     chanceOf(life, buildObservedCharge("54", { advice: "01" }));
     return life.state.awaits;
   });
-  assert.ok(ways.every((way) => way === "batch"));
+  assert.ok(routes.every((route) => route === "batch"));
 });
 
 test("a card that is still old after a month more often awaits a batch, because holders enter new cards unasked", () => {
-  const ways = Array.from({ length: 400 }, () => {
+  const routes = Array.from({ length: 400 }, () => {
     const life = buildLife(50);
     chanceOf(life, buildObservedCharge("54"));
     return life.state.awaits;
   });
-  const holders = ways.filter((way) => way === "holder").length;
+  const holders = routes.filter((route) => route === "holder").length;
   assert.ok(holders > 25 && holders < 90, String(holders));
 });
 
@@ -94,9 +97,9 @@ test("an approved charge lowers the weight of people whose cards are often held"
   often.person = { ...often.person, alarms: 0.0008 };
   const never = buildLife(50);
   never.person = { ...never.person, alarms: 0 };
-  const [held, free] = [often, never].map((life) => chanceOf(life, buildObservedCharge(null)));
-  assert.ok(held! < 0.96 * free!, `${held} held, ${free} not`);
-  assert.equal(explainCharge(never, buildObservedCharge("59"), luck.draw), 0);
+  const [heldChance, free] = [often, never].map((life) => chanceOf(life, buildObservedCharge(null)));
+  assert.ok(heldChance! < 0.96 * free!, `${heldChance} held, ${free} not`);
+  assert.equal(explainCharge(never, buildObservedCharge("59"), random.draw), 0);
 });
 
 test("a person who signs up on a pay day is likelier to be paid on it, by the first invoice", () => {
@@ -117,10 +120,10 @@ test("a covered charge is refused only when a strict bank blocks or holds the ca
   const blocked = buildLife(50);
   assert.ok(chanceOf(blocked, buildObservedCharge("05", { isBlocked: true })) > 0.95);
   assert.equal(blocked.state.hold, "none");
-  const held = buildLife(50);
-  held.state.hold = "long";
-  assert.equal(chanceOf(held, buildObservedCharge(null)), 0);
-  assert.ok(Math.abs(chanceOf(held, buildObservedCharge("59")) - 0.2) < 0.02);
+  const heldLife = buildLife(50);
+  heldLife.state.hold = "long";
+  assert.equal(chanceOf(heldLife, buildObservedCharge(null)), 0);
+  assert.ok(Math.abs(chanceOf(heldLife, buildObservedCharge("59")) - 0.2) < 0.02);
 });
 
 test("a rush or a full day explains only its own code", () => {
@@ -129,10 +132,10 @@ test("a rush or a full day explains only its own code", () => {
   const chance = chanceOf(rushing, buildObservedCharge("65"));
   assert.ok(chance > 0.02 && chance < 0.1 && rushing.state.rush > 0, String(chance));
   assert.equal(chanceOf(buildLife(50), buildObservedCharge("65")), 0);
-  const full = buildLife(50);
-  full.person = { ...full.person, dayLimit: 10 };
-  assert.equal(chanceOf(full, buildObservedCharge(null)), 0);
-  assert.ok(chanceOf(full, buildObservedCharge("61")) > 0.9);
+  const fullLife = buildLife(50);
+  fullLife.person = { ...fullLife.person, dayLimit: 10 };
+  assert.equal(chanceOf(fullLife, buildObservedCharge(null)), 0);
+  assert.ok(chanceOf(fullLife, buildObservedCharge("61")) > 0.9);
 });
 
 test("an outage changes nothing about the customer", () => {
@@ -144,16 +147,16 @@ test("an outage changes nothing about the customer", () => {
 
 test("a charge takes the money, and a customer reacts when they read about a decline", () => {
   const paid = buildLife(50);
-  applyCharge(paid, buildObservedCharge(null), luck.draw);
+  applyCharge(paid, buildObservedCharge(null), random.draw);
   assert.equal(paid.state.balance, 30);
   const declined = buildLife(5);
-  applyCharge(declined, buildObservedCharge("51"), luck.draw);
+  applyCharge(declined, buildObservedCharge("51"), random.draw);
   assert.deepEqual([declined.state.noticedFor, declined.state.missing], [1, 20]);
   declined.state.noticedFor = 9;
-  applyCharge(declined, buildObservedCharge("51"), luck.draw);
+  applyCharge(declined, buildObservedCharge("51"), random.draw);
   assert.equal(declined.state.noticedFor, 9, "who knows already is not told again");
   const expired = buildLife(50);
   chanceOf(expired, buildObservedCharge("54"));
-  applyCharge(expired, buildObservedCharge("54"), luck.draw);
+  applyCharge(expired, buildObservedCharge("54"), random.draw);
   assert.equal(expired.leftAt !== null || expired.state.refusedFor === 1, true);
 });

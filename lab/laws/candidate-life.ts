@@ -28,29 +28,29 @@ import { STEPS_PER_DAY } from "../worlds/simulation-steps.ts";
 export interface ObservedCharge {
   /** In ms. */
   at: number;
-  /** Since the last charge that reached the issuer, on any subscription, or else since the world began. */
+  /** Since the last charge that reached the issuer, on any subscription, else since the world began. */
   days: number;
-  /** As `days`, or else since the simulation began: issuers held cards earlier. */
+  /** As `days`, else since the simulation began. */
   alarmed: number;
   /** Major units. */
   amount: number;
   /** null: approved. */
   code: string | null;
   advice: string | undefined;
-  /** How many of the customer's other cards were seen before. */
+  /** The customer's other cards seen before. */
   card: number;
-  /** Whether a strict issuer refuses everything after the earlier declines. */
+  /** A strict issuer refuses everything after the earlier declines. */
   isBlocked: boolean;
-  /** The chance that a failure mail is read, relative to the customer's usual chance. */
+  /** That a failure mail is read, relative to the customer's usual chance. */
   mail: number;
-  /** In ms; 0 if there is no previous invoice or if this is a retry. */
+  /** In ms; 0 if there is no previous invoice or for a retry. */
   billedBefore: number;
   signedUp: number | null;
 }
 
 export interface CandidateLife {
   person: Person;
-  /** Without rare events, which are added only when an answer suggests one, so few lives explain any answer. */
+  /** Rare events are added only when an answer suggests one, so few lives explain any answer. */
   quiet: PersonFinances;
   state: PersonState;
   leftAt: number | null;
@@ -58,7 +58,7 @@ export interface CandidateLife {
 
 interface LifeHypothesis {
   chance: number;
-  happens?: () => void;
+  apply?: () => void;
 }
 
 export const createLife = (person: Person): CandidateLife => ({
@@ -71,20 +71,20 @@ export const createLife = (person: Person): CandidateLife => ({
 export const copyLife = (life: CandidateLife): CandidateLife => ({ ...life, state: { ...life.state } });
 
 /**
- * Returns the charge's likelihood in this life. The life continues with a sampled hypothesis.
+ * The charge's likelihood. The life continues with a sampled hypothesis.
  *
  * @param draw  numbers in [0, 1)
  */
-export function explainCharge(life: CandidateLife, seen: ObservedCharge, draw: () => number): number {
-  const signUp = seen.signedUp === null ? 1 : signUpChance(life.person, seen.signedUp);
-  if (isOutageCode(seen.code)) return signUp;
-  const ways = life.leftAt === null ? listHypotheses(life, seen, draw) : [explainEarlierLeaving(life, seen)];
-  const total = ways.reduce((sum, { chance }) => sum + chance, 0);
+export function explainCharge(life: CandidateLife, charge: ObservedCharge, draw: () => number): number {
+  const signUp = charge.signedUp === null ? 1 : signUpChance(life.person, charge.signedUp);
+  if (isOutageCode(charge.code)) return signUp;
+  const hypotheses = life.leftAt === null ? listHypotheses(life, charge, draw) : [explainEarlierLeaving(life, charge)];
+  const total = hypotheses.reduce((sum, { chance }) => sum + chance, 0);
   if (total > 0)
     chooseWeighted(
       draw(),
-      ways.map((way) => [way, way.chance] as const),
-    ).happens?.();
+      hypotheses.map((hypothesis) => [hypothesis, hypothesis.chance] as const),
+    ).apply?.();
   return signUp * total;
 }
 
@@ -106,37 +106,38 @@ function explainEarlierLeaving(
   return { chance: Number(code === person.leaveCode && billedBefore < leftAt!) };
 }
 
-function listHypotheses(life: CandidateLife, seen: ObservedCharge, draw: () => number): LifeHypothesis[] {
+function listHypotheses(life: CandidateLife, charge: ObservedCharge, draw: () => number): LifeHypothesis[] {
   const { state } = life;
-  if (seen.card < state.card) return [];
-  const isNew = seen.card > state.card;
-  const found = isNew ? newCardChance(state, seen.days) : 1;
-  const onGood = (chance: number, happens?: () => void): LifeHypothesis => ({
+  if (charge.card < state.card) return [];
+  const isNew = charge.card > state.card;
+  const found = isNew ? newCardChance(state, charge.days) : 1;
+  const onGood = (chance: number, apply?: () => void): LifeHypothesis => ({
     chance: found * chance,
-    happens() {
-      if (isNew) Object.assign(state, { card: seen.card, awaits: null, refusedFor: 0 });
-      happens?.();
+    apply() {
+      if (isNew) Object.assign(state, { card: charge.card, awaits: null, refusedFor: 0 });
+      apply?.();
     },
   });
-  const left = explainLeaving(life, seen);
+  const departure = explainLeaving(life, charge);
   if (state.awaits !== null && !isNew) {
-    const isSame = seen.code === life.person.replacement.code;
-    return [{ chance: isSame ? adviceChance(life.person, seen, state.awaits) : 0 }, left];
+    const isSame = charge.code === life.person.replacement.code;
+    return [{ chance: isSame ? adviceChance(life.person, charge, state.awaits) : 0 }, departure];
   }
   return [
-    onGood(usualAnswerChance(life, seen) * unchangedChance(life, seen)),
-    onGood(left.chance, left.happens),
-    ...explainHolds(life, seen).map(({ chance, happens }) => onGood(chance, happens)),
-    ...explainRushes(life, seen, draw).map(({ chance, happens }) => onGood(chance, happens)),
-    ...(isNew ? [] : explainOldCards(life, seen)),
+    onGood(usualAnswerChance(life, charge) * unchangedChance(life, charge)),
+    onGood(departure.chance, departure.apply),
+    ...explainHolds(life, charge).map(({ chance, apply }) => onGood(chance, apply)),
+    ...explainRushes(life, charge, draw).map(({ chance, apply }) => onGood(chance, apply)),
+    ...(isNew ? [] : explainOldCards(life, charge)),
   ];
 }
 
 const YEAR = 365;
 
 function unchangedChance({ person, state }: CandidateLife, { days, alarmed }: ObservedCharge): number {
-  const held = state.hold === "none" ? heldChance(person, alarmed, "short") + heldChance(person, alarmed, "long") : 0;
-  return (1 - held) * (1 - (DEPARTURES_PER_YEAR * days) / YEAR);
+  const holdChance =
+    state.hold === "none" ? heldChance(person, alarmed, "short") + heldChance(person, alarmed, "long") : 0;
+  return (1 - holdChance) * (1 - (DEPARTURES_PER_YEAR * days) / YEAR);
 }
 
 const RENEWED_CHANCE = 0.05;
@@ -146,32 +147,32 @@ const newCardChance = ({ awaits }: PersonState, days: number) =>
     ? (REPLACEMENTS_PER_YEAR * days * shareOfOption(REPLACEMENT_ROUTES, "silent")) / YEAR
     : RENEWED_CHANCE;
 
-const shareOfOption = <T>(of: readonly (readonly [T, number])[], one: T) =>
-  of.reduce((sum, [each, weight]) => sum + (each === one ? weight : 0), 0) /
-  of.reduce((sum, [, weight]) => sum + weight, 0);
+const shareOfOption = <T>(options: readonly (readonly [T, number])[], wanted: T) =>
+  options.reduce((sum, [each, weight]) => sum + (each === wanted ? weight : 0), 0) /
+  options.reduce((sum, [, weight]) => sum + weight, 0);
 
 function usualAnswerChance({ person, state }: CandidateLife, { at, amount, code, isBlocked }: ObservedCharge): number {
-  const only = (name: string | null) => Number(code === name);
-  if (isBlocked) return only("05");
-  if (state.hold !== "none") return FRAUD_CODE_RATE * only("59") + (1 - FRAUD_CODE_RATE) * only("05");
-  const refused = refusalRateAt(person, at);
+  const chanceIf = (name: string | null) => Number(code === name);
+  if (isBlocked) return chanceIf("05");
+  if (state.hold !== "none") return FRAUD_CODE_RATE * chanceIf("59") + (1 - FRAUD_CODE_RATE) * chanceIf("05");
+  const refusalRate = refusalRateAt(person, at);
   const { masks } = person.issuer;
   const isShort = state.balance < amount;
   const answer = () => {
-    if (state.rush > 0) return only("65");
-    if (isShort) return masks * only("05") + (1 - masks) * only("51");
-    return only(canPay(person, state, amount) ? null : "61");
+    if (state.rush > 0) return chanceIf("65");
+    if (isShort) return masks * chanceIf("05") + (1 - masks) * chanceIf("51");
+    return chanceIf(canPay(person, state, amount) ? null : "61");
   };
-  return refused * only("05") + (1 - refused) * answer();
+  return refusalRate * chanceIf("05") + (1 - refusalRate) * answer();
 }
 
-function explainLeaving(life: CandidateLife, seen: ObservedCharge): LifeHypothesis {
+function explainLeaving(life: CandidateLife, charge: ObservedCharge): LifeHypothesis {
   const { person, state } = life;
-  const { at, days, code } = seen;
+  const { at, days, code } = charge;
   const share = code === null ? 0 : shareOfOption<string>(LEAVE_CODES, code);
   return {
-    chance: ((DEPARTURES_PER_YEAR * days) / YEAR) * share * adviceChance(person, seen, state.awaits),
-    happens() {
+    chance: ((DEPARTURES_PER_YEAR * days) / YEAR) * share * adviceChance(person, charge, state.awaits),
+    apply() {
       life.leftAt = at;
       life.person = { ...person, leaveCode: code! };
     },
@@ -191,11 +192,11 @@ function explainHolds(
   const called = code === "59" ? FRAUD_CODE_RATE : 1 - FRAUD_CODE_RATE;
   return (["short", "long"] as const).map((hold) => ({
     chance: heldChance(person, alarmed, hold) * called,
-    happens: () => (state.hold = hold),
+    apply: () => (state.hold = hold),
   }));
 }
 
-/** A rush that this life has not met can be met at any point, and more likely the longer it lasts. */
+/** An unmet rush can be met at any point, more likely the longer it lasts. */
 function explainRushes(
   { person, state }: CandidateLife,
   { code }: ObservedCharge,
@@ -203,36 +204,37 @@ function explainRushes(
 ): LifeHypothesis[] {
   if (code !== "65" || state.rush > 0 || person.rushes === 0) return [];
   const steps = drawRushSteps(draw());
-  return [{ chance: person.rushes * steps, happens: () => (state.rush = 1 + Math.floor(steps * draw())) }];
+  return [{ chance: person.rushes * steps, apply: () => (state.rush = 1 + Math.floor(steps * draw())) }];
 }
 
 /** Holders enter new cards without being asked. */
-function expectedOldDays(days: number, way: string): number {
+function expectedOldDays(days: number, route: string): number {
   const typed = CARD_ENTRY_CHANCE * 5;
-  return way === "holder" ? (1 - Math.exp(-typed * days)) / typed : days;
+  return route === "holder" ? (1 - Math.exp(-typed * days)) / typed : days;
 }
 
-function explainOldCards(life: CandidateLife, seen: ObservedCharge): LifeHypothesis[] {
+function explainOldCards(life: CandidateLife, charge: ObservedCharge): LifeHypothesis[] {
   const { person, state } = life;
-  const { code, days } = seen;
+  const { code, days } = charge;
   if (code === null || state.card > 0) return [];
-  return (["batch", "holder", "never"] as const).map((way) => ({
+  return (["batch", "holder", "never"] as const).map((route) => ({
     chance:
-      ((REPLACEMENTS_PER_YEAR * expectedOldDays(days, way)) / YEAR) *
-      shareOfOption<string>(REPLACEMENT_ROUTES, way) *
-      oldCardCodeRate(way, code) *
-      adviceChance(person, seen, way),
-    happens() {
-      state.awaits = way;
-      life.person = { ...person, replacement: { ...person.replacement, way, code } };
+      ((REPLACEMENTS_PER_YEAR * expectedOldDays(days, route)) / YEAR) *
+      shareOfOption<string>(REPLACEMENT_ROUTES, route) *
+      oldCardCodeRate(route, code) *
+      adviceChance(person, charge, route),
+    apply() {
+      state.awaits = route;
+      life.person = { ...person, replacement: { ...person.replacement, route, code } };
     },
   }));
 }
 
-function adviceChance({ issuer }: Person, { code, advice }: ObservedCharge, way: string | null): number {
+function adviceChance({ issuer }: Person, { code, advice }: ObservedCharge, route: string | null): number {
   if (issuer.brand !== "mastercard" || code === null || isTemporaryDecline(code)) return 1;
   return (
-    EVEN_DRAWS.filter((draw) => cardAdvice(code, way === "batch", draw) === (advice ?? null)).length / EVEN_DRAWS.length
+    EVEN_DRAWS.filter((draw) => cardAdvice(code, route === "batch", draw) === (advice ?? null)).length /
+    EVEN_DRAWS.length
   );
 }
 

@@ -10,8 +10,8 @@ import { createRandomStream } from "../worlds/random-stream.ts";
 import { createLawAwarePolicy } from "./law-aware-policy.ts";
 
 const STRICT_ISSUERS = new Set<string | undefined>(
-  [...createIssuers(2, createRandomStream()).values()].flatMap((of) =>
-    of.filter(([{ isStrict }]) => isStrict).map(([{ name }]) => name),
+  [...createIssuers(2, createRandomStream()).values()].flatMap((issuer) =>
+    issuer.filter(([{ isStrict }]) => isStrict).map(([{ name }]) => name),
   ),
 );
 const runLawAware = (customers: number) =>
@@ -19,12 +19,12 @@ const runLawAware = (customers: number) =>
 
 test("the law-aware policy predicts calibrated probabilities and breaks no rule", () => {
   const trial = runLawAware(60);
-  const said = trial.tries.reduce((sum, { choice }) => sum + choice.chance!, 0) / trial.tries.length;
-  const came = trial.tries.filter(({ charge }) => charge.approved).length / trial.tries.length;
+  const predicted = trial.retries.reduce((sum, { choice }) => sum + choice.chance!, 0) / trial.retries.length;
+  const came = trial.retries.filter(({ charge }) => charge.approved).length / trial.retries.length;
   // Attempts of one customer are correlated, so the error for 60 customers can reach 0.15.
-  assert.ok(Math.abs(said - came) < 0.1, `${said} said, ${came} came, of ${trial.tries.length}`);
+  assert.ok(Math.abs(predicted - came) < 0.1, `${predicted} said, ${came} came, of ${trial.retries.length}`);
   assert.equal(computeFigures(trial).brokenRules, 0);
-  for (const { open, charge } of trial.tries) {
+  for (const { open, charge } of trial.retries) {
     const before = open.charges[open.charges.indexOf(charge) - 1]!;
     if (!STRICT_ISSUERS.has(charge.cardIssuer) || !isTemporaryDecline(before.networkDeclineCode!)) continue;
     assert.ok(charge.at.getTime() - before.at.getTime() >= DAY_MS, "a strict bank would block the card");
@@ -32,7 +32,7 @@ test("the law-aware policy predicts calibrated probabilities and breaks no rule"
 });
 
 test("the same seed gives the same retries", () => {
-  const times = () => runLawAware(8).tries.map(({ choice }) => choice);
+  const times = () => runLawAware(8).retries.map(({ choice }) => choice);
   assert.ok(times().length > 0);
   assert.deepEqual(times(), times());
 });

@@ -25,20 +25,20 @@ const SLOT_MS = 4 * HOUR_MS;
 const SLOTS_PER_DAY = 6;
 
 interface VisibleCustomer {
-  looks: Pick<Person, "country" | "issuer" | "funding" | "offsets">;
-  seen: ObservedCharge[];
+  visible: Pick<Person, "country" | "issuer" | "funding" | "offsets">;
+  charges: ObservedCharge[];
   reachedAt: number;
   cards: string[];
   declinedAt: number;
   blockedUntil: number;
-  /** Updated with the first `believed` charges; null until needed. */
-  belief: ParticleFilter | null;
-  believed: number;
+  /** With the first `observedCount` charges. */
+  filter: ParticleFilter | null;
+  observedCount: number;
 }
 
 /**
- * Creates a policy that knows the consumers world's laws, but sees only the answers to charges, as a merchant does. Like the
- * oracle, it foresees neither departures nor replaced cards. Close to an engine's best, but no bound, because its lives are few.
+ * Knows the consumers world's laws, but sees only answers, and foresees neither departures nor replaced cards. Close to an
+ * engine's best, but no bound, because its lives are few.
  *
  * @param lives  weighed for a customer
  * @param ahead  simulated for a plan
@@ -49,82 +49,83 @@ export function createLawAwarePolicy(
   lives = LIFE_COUNT,
   ahead = AHEAD_LIFE_COUNT,
 ): Policy {
-  const luck = createRandomStream();
-  const subscriptions = createSubscriptions(seed, customers, SCALES, luck);
-  const people = Map.groupBy(generatePopulation(seed, luck), visibleKeyOf);
-  const known = new Map<number, VisibleCustomer>();
-  for (const { person } of subscriptions) known.set(person.number, newVisibleCustomer(person));
+  const random = createRandomStream();
+  const subscriptions = createSubscriptions(seed, customers, SCALES, random);
+  const people = Map.groupBy(generatePopulation(seed, random), visibleKeyOf);
+  const customersByNumber = new Map<number, VisibleCustomer>();
+  for (const { person } of subscriptions) customersByNumber.set(person.number, newVisibleCustomer(person));
   const billed = new Map<string, number>();
-  luck.begin(seed, customers, 0, 171);
+  random.begin(seed, customers, 0, 171);
 
   const subscriptionOf = ({ customerId }: Bill) => subscriptions[Number(customerId.slice(9))]!;
-  const knownOf = (bill: Bill) => known.get(subscriptionOf(bill).person.number)!;
+  const customerOf = (bill: Bill) => customersByNumber.get(subscriptionOf(bill).person.number)!;
 
-  function see(bill: Bill, charge: Charge) {
-    const of = knownOf(bill);
+  function recordCharge(bill: Bill, charge: Charge) {
+    const customer = customerOf(bill);
     const at = charge.at.getTime();
     const isFirst = charge === bill.first;
     const card = charge.cardFingerprint!;
-    if (!of.cards.includes(card)) of.cards.push(card);
+    if (!customer.cards.includes(card)) customer.cards.push(card);
     const code = charge.networkDeclineCode ?? null;
-    const before = billed.get(bill.subscriptionId);
-    of.seen.push({
+    const previousAt = billed.get(bill.subscriptionId);
+    customer.charges.push({
       at,
-      days: (at - (of.reachedAt || YEAR_START)) / DAY_MS,
-      alarmed: (at - (of.reachedAt || SIMULATION_START)) / DAY_MS,
+      days: (at - (customer.reachedAt || YEAR_START)) / DAY_MS,
+      alarmed: (at - (customer.reachedAt || SIMULATION_START)) / DAY_MS,
       amount: bill.amount / 100,
       code,
       advice: charge.networkAdviceCode,
-      card: of.cards.indexOf(card),
-      isBlocked: at < of.blockedUntil,
+      card: customer.cards.indexOf(card),
+      isBlocked: at < customer.blockedUntil,
       mail: mailReadRate(subscriptionOf(bill).merchant),
-      billedBefore: isFirst ? (before ?? 0) : 0,
-      signedUp: isFirst && before === undefined ? bill.subscriptionCreatedAt.getTime() : null,
+      billedBefore: isFirst ? (previousAt ?? 0) : 0,
+      signedUp: isFirst && previousAt === undefined ? bill.subscriptionCreatedAt.getTime() : null,
     });
     if (isFirst) billed.set(bill.subscriptionId, at);
-    if (!isOutageCode(code)) of.reachedAt = at;
+    if (!isOutageCode(code)) customer.reachedAt = at;
     if (code === null || !isTemporaryDecline(code)) return;
-    if (at >= of.blockedUntil) of.blockedUntil = findBlockEnd(of.looks.issuer, at, of.declinedAt);
-    of.declinedAt = at;
+    if (at >= customer.blockedUntil)
+      customer.blockedUntil = findBlockEnd(customer.visible.issuer, at, customer.declinedAt);
+    customer.declinedAt = at;
   }
 
-  function firstBelief({ looks }: VisibleCustomer): ParticleFilter {
-    const alike = people.get(visibleKeyOf(looks))!;
-    const found = Array.from({ length: lives }, () => alike[Math.floor(luck.draw() * alike.length)]!);
+  function createFilter({ visible }: VisibleCustomer): ParticleFilter {
+    const similarPeople = people.get(visibleKeyOf(visible))!;
+    const found = Array.from({ length: lives }, () => similarPeople[Math.floor(random.draw() * similarPeople.length)]!);
     return {
-      lives: found.map((person) => createLife({ ...person, issuer: looks.issuer, offsets: looks.offsets })),
+      lives: found.map((person) => createLife({ ...person, issuer: visible.issuer, offsets: visible.offsets })),
       weights: new Float64Array(lives).fill(1),
       step: stepOf(SIMULATION_START),
     };
   }
 
-  function beliefOf(of: VisibleCustomer, now: number): ParticleFilter {
-    of.belief ??= firstBelief(of);
-    for (const seen of of.seen.slice(of.believed)) {
-      advanceLives(of.belief, stepOf(seen.at), luck);
-      observeCharge(of.belief, seen, luck);
+  function updateFilter(customer: VisibleCustomer, now: number): ParticleFilter {
+    customer.filter ??= createFilter(customer);
+    for (const charge of customer.charges.slice(customer.observedCount)) {
+      advanceLives(customer.filter, stepOf(charge.at), random);
+      observeCharge(customer.filter, charge, random);
     }
-    of.believed = of.seen.length;
-    advanceLives(of.belief, stepOf(now), luck);
-    return of.belief;
+    customer.observedCount = customer.charges.length;
+    advanceLives(customer.filter, stepOf(now), random);
+    return customer.filter;
   }
 
   function slotsOf({ bill, endsAt }: OpenCase, allow: (at: number) => boolean, now: number): Slot[] {
-    const { looks, declinedAt, blockedUntil } = knownOf(bill);
-    const { issuer } = looks;
+    const { visible, declinedAt, blockedUntil } = customerOf(bill);
+    const { issuer } = visible;
     const { valueAt } = retryValueOfInvoice(bill);
     const from = Math.max(blockedUntil, issuer.isStrict ? declinedAt + DAY_MS : 0);
-    const belief = beliefOf(knownOf(bill), now);
-    const paid = simulateAhead(belief, ahead, stepOf(endsAt) - belief.step + 1, bill.amount / 100, luck);
+    const filter = updateFilter(customerOf(bill), now);
+    const paid = simulateAhead(filter, ahead, stepOf(endsAt) - filter.step + 1, bill.amount / 100, random);
     const found: Slot[] = [];
     for (let day = now + SLOT_MS; day < endsAt; day += DAY_MS) {
       const slots = Array.from({ length: SLOTS_PER_DAY }, (_, n) => day + n * SLOT_MS)
         .filter((at) => at < endsAt && at >= from && allow(at))
         .map((at) => ({
           at,
-          paid: paid[Math.max(0, stepOf(at) - belief.step)]!,
-          chance: (1 - refusalRateAt(looks, at)) * (1 - downChance(issuer.uptime, now, at)),
-          worth: valueAt(at),
+          paid: paid[Math.max(0, stepOf(at) - filter.step)]!,
+          chance: (1 - refusalRateAt(visible, at)) * (1 - downChance(issuer.uptime, now, at)),
+          value: valueAt(at),
         }));
       if (slots.length > 0) found.push(slots.reduce((a, b) => (slotChance(b) > slotChance(a) + 1e-6 ? b : a)));
     }
@@ -132,13 +133,13 @@ export function createLawAwarePolicy(
   }
 
   return {
-    billed: (bill) => see(bill, bill.first),
-    answered: ({ bill }, _choice, charge) => see(bill, charge),
+    billed: (bill) => recordCharge(bill, bill.first),
+    answered: ({ bill }, _choice, charge) => recordCharge(bill, charge),
     next(open, now) {
-      const { allow, triesMax } = findRules(open);
-      const rest = knownOf(open.bill).looks.issuer.isStrict ? DAY_MS : 0;
+      const { allow, retriesMax } = findRules(open);
+      const restMs = customerOf(open.bill).visible.issuer.isStrict ? DAY_MS : 0;
       const { cost } = retryValueOfInvoice(open.bill);
-      const [first] = planOnLives(slotsOf(open, allow, now), Math.min(open.triesLeft, triesMax), cost, rest);
+      const [first] = planOnLives(slotsOf(open, allow, now), Math.min(open.retriesLeft, retriesMax), cost, restMs);
       return first ? { at: first.at, chance: slotChance(first) } : null;
     },
   };
@@ -146,19 +147,19 @@ export function createLawAwarePolicy(
 
 const slotChance = ({ paid, chance }: Slot) => (chance * paid.reduce((sum, each) => sum + each, 0)) / paid.length;
 
-const newVisibleCustomer = (looks: VisibleCustomer["looks"]): VisibleCustomer => ({
-  looks,
-  seen: [],
+const newVisibleCustomer = (visible: VisibleCustomer["visible"]): VisibleCustomer => ({
+  visible,
+  charges: [],
   reachedAt: 0,
   cards: [],
   declinedAt: 0,
   blockedUntil: 0,
-  belief: null,
-  believed: 0,
+  filter: null,
+  observedCount: 0,
 });
 
-function* generatePopulation(seed: number, luck: RandomStream) {
-  const issuers = createIssuers(seed, luck);
+function* generatePopulation(seed: number, random: RandomStream) {
+  const issuers = createIssuers(seed, random);
   for (let number = 0; number < POPULATION_SIZE; number++)
     yield createPerson(seed + POPULATION_SEED, number, issuers, SCALES);
 }

@@ -5,7 +5,6 @@ import type { ObservedCharge } from "./candidate-life.ts";
 /** A month after the previous charge, in the afternoon. */
 export const CHARGE_TIME = YEAR_START + 40 * DAY_MS + 15 * 3_600_000;
 
-/** Builds a charge of 20, declined with `code`, or approved if it is null. */
 export const buildObservedCharge = (code: string | null, more: Partial<ObservedCharge> = {}): ObservedCharge => ({
   at: CHARGE_TIME,
   days: 30,

@@ -2,62 +2,61 @@ import { advanceStep, canPay, localStepOf } from "../worlds/consumers/person-fun
 import type { RandomStream } from "../worlds/random-stream.ts";
 import { applyCharge, type CandidateLife, copyLife, explainCharge, type ObservedCharge } from "./candidate-life.ts";
 
-/** Weighted by how well lives explain the observations. Copies of others replace lives with low weights. */
+/** Weighted by how well lives explain the observations. Copies replace lives with low weights. */
 export interface ParticleFilter {
   lives: CandidateLife[];
   weights: Float64Array;
   step: number;
 }
 
-/** @param luck  within the lives, independent of the customer's true luck */
-export function observeCharge(belief: ParticleFilter, seen: ObservedCharge, luck: RandomStream) {
-  const { lives, weights } = belief;
-  const explained = weights.map((weight, n) => weight * explainCharge(lives[n]!, seen, luck.draw));
-  const believed = sum(explained) > 0 ? explained : weights;
-  const total = sum(believed);
-  for (let n = 0; n < weights.length; n++) weights[n] = believed[n]! / total;
+/** @param random  independent of the customer's true luck */
+export function observeCharge(filter: ParticleFilter, charge: ObservedCharge, random: RandomStream) {
+  const { lives, weights } = filter;
+  const explained = weights.map((weight, n) => weight * explainCharge(lives[n]!, charge, random.draw));
+  const newWeights = sum(explained) > 0 ? explained : weights;
+  const total = sum(newWeights);
+  for (let n = 0; n < weights.length; n++) weights[n] = newWeights[n]! / total;
   const isNarrow = weights.reduce((all, weight) => all + weight * weight, 0) * lives.length > 2;
   if (isNarrow) {
-    belief.lives = sampleLives(belief, lives.length, luck);
+    filter.lives = sampleLives(filter, lives.length, random);
     weights.fill(1 / lives.length);
   }
-  for (const life of belief.lives) applyCharge(life, seen, luck.draw);
+  for (const life of filter.lives) applyCharge(life, charge, random.draw);
 }
 
-export function advanceLives(belief: ParticleFilter, until: number, luck: RandomStream) {
-  for (const { person, quiet, state } of belief.lives)
-    for (let step = belief.step + 1; step <= until; step++) advanceStep(quiet, state, localStepOf(person, step), luck);
-  belief.step = Math.max(belief.step, until);
+export function advanceLives(filter: ParticleFilter, until: number, random: RandomStream) {
+  for (const { person, quiet, state } of filter.lives)
+    for (let step = filter.step + 1; step <= until; step++)
+      advanceStep(quiet, state, localStepOf(person, step), random);
+  filter.step = Math.max(filter.step, until);
 }
 
-/**
- * Simulates lives ahead, sampled by weight. Returns per step and life whether a charge of `amount` (major units) would be paid.
- */
+/** Lives are sampled by weight. Returns per step and life whether `amount` (major units) would be paid. */
 export function simulateAhead(
-  belief: ParticleFilter,
+  filter: ParticleFilter,
   count: number,
   steps: number,
   amount: number,
-  luck: RandomStream,
+  random: RandomStream,
 ): Uint8Array[] {
-  const lives = sampleLives(belief, count, luck);
+  const lives = sampleLives(filter, count, random);
   return Array.from({ length: steps }, (_, ahead) =>
     Uint8Array.from(lives, ({ person, state, leftAt }) => {
-      if (ahead > 0) advanceStep(person, state, localStepOf(person, belief.step + ahead), luck);
+      if (ahead > 0) advanceStep(person, state, localStepOf(person, filter.step + ahead), random);
       return Number(leftAt === null && canPay(person, state, amount));
     }),
   );
 }
 
-function sampleLives({ lives, weights }: ParticleFilter, count: number, luck: RandomStream): CandidateLife[] {
+function sampleLives({ lives, weights }: ParticleFilter, count: number, random: RandomStream): CandidateLife[] {
   const total = sum(weights);
-  const offset = luck.draw();
+  const offset = random.draw();
   let last = 0;
-  let reached = weights[0]!;
+  let reachedWeight = weights[0]!;
   return Array.from({ length: count }, (_, n) => {
-    while (reached < ((n + offset) / count) * total && last < lives.length - 1) reached += weights[++last]!;
+    while (reachedWeight < ((n + offset) / count) * total && last < lives.length - 1) reachedWeight += weights[++last]!;
     return copyLife(lives[last]!);
   });
 }
 
-const sum = (of: Float64Array) => of.reduce((all, each) => all + each, 0);
+const sum = (values: Float64Array) => values.reduce((all, each) => all + each, 0);

@@ -6,9 +6,9 @@ const buildSlot = (day: number, paid: readonly number[], chance = 1): Slot => ({
   at: day,
   paid: Uint8Array.from(paid),
   chance,
-  worth: 1 - 0.004 * day,
+  value: 1 - 0.004 * day,
 });
-const daysOf = (...of: Parameters<typeof planOnLives>) => planOnLives(...of).map(({ at }) => at);
+const daysOf = (...args: Parameters<typeof planOnLives>) => planOnLives(...args).map(({ at }) => at);
 
 test("a second retry goes where the first one fails, and not where the paying lives have already paid", () => {
   const slots = [buildSlot(1, [1, 1, 1, 0, 0, 0]), buildSlot(2, [1, 1, 1, 0, 0, 0]), buildSlot(3, [0, 0, 0, 1, 1, 0])];

@@ -1,5 +1,4 @@
-// `npm run lab -- decisions`: Dunlin's recovery in simulated worlds, beside its targets. `-- --told` adds the engine with given
-// pay days.
+// `npm run lab -- decisions`: recovery in simulated worlds, beside its targets. `-- --told` gives the engine pay days.
 import { parseArgs } from "node:util";
 import { comparePolicies } from "../trial/compare-policies.ts";
 import { openWorld, readPretrainedModel, SIMPLE_WORLDS, WORLDS } from "../trial/open-world.ts";
@@ -19,7 +18,7 @@ const DEFAULT_TARGETS: readonly [number, number] = [0.85, 0.55];
 const EFFORT_MAX = 0.85;
 const ECE_MAX = 0.02;
 const GROUP_ECE_MAX = 0.03;
-/** Choosing the best time makes its probability too high, most from here on. */
+/** Choosing the best time biases its probability most from here on. */
 const LIKELY_PROBABILITY = 0.5;
 /** Of the gain that true pay days give over evenly spaced retries. */
 const MIN_INFORMED_GAIN_SHARE = 0.9;
@@ -35,69 +34,74 @@ const ahead: number[] = [];
 const groups: { name: string; ece: number; ifTrue: number }[] = [];
 for (const name of names) {
   const [fixedAim, evenAim] = TARGETS_BY_WORLD[name] ?? DEFAULT_TARGETS;
-  const said = new Map<string, Prediction[]>();
-  const ended = (policy: string, trial: Trial) => {
+  const predictionsByName = new Map<string, Prediction[]>();
+  const onEnded = (policy: string, trial: Trial) => {
     if (policy !== "warm") return;
-    for (const [group, some] of predictionsByGroup(trial)) said.set(group, [...(said.get(group) ?? []), ...some]);
+    for (const [group, predictions] of predictionsByGroup(trial))
+      predictionsByName.set(group, [...(predictionsByName.get(group) ?? []), ...predictions]);
   };
-  const reached: number[] = [];
+  const gainShares: number[] = [];
   for (const seed of values.seeds.split(",").map(Number)) {
     const world = await openWorld(name);
-    const isTold = values.told && world.payDays !== undefined;
-    const asked = ["fixed", "even", "cold", "warm", "oracle", ...(isTold ? ["told"] : [])];
+    const isInformed = values.told && world.payDays !== undefined;
+    const policyNames = ["fixed", "even", "cold", "warm", "oracle", ...(isInformed ? ["told"] : [])];
     const { cases, policies, gapClosed } = comparePolicies(
       world,
       seed,
       Number(values.customers),
       readPretrainedModel(),
-      asked,
+      policyNames,
       {
-        ended,
+        ended: onEnded,
       },
     );
     const { fixed, even, cold, warm, oracle } = policies as Record<string, NonNullable<(typeof policies)[string]>>;
     const [fromFixed, fromEven] = [gapClosed.fromFixed ?? Number.NaN, gapClosed.fromEven ?? Number.NaN];
     const broken = Object.values(policies).reduce((sum, figures) => sum + figures.brokenRules, 0);
-    const effort = warm!.attemptsPerRecovery! / even!.attemptsPerRecovery!;
-    const own = Object.entries(warm!.eceByGroup).map(([group, ece]) => ({
+    const effortRate = warm!.attemptsPerRecovery! / even!.attemptsPerRecovery!;
+    const groupErrors = Object.entries(warm!.eceByGroup).map(([group, ece]) => ({
       name: `${name} ${seed} ${group}`,
       ece,
       ifTrue: warm!.eceIfTrue[group]!,
     }));
-    const worst = own.reduce((most, { ece }) => Math.max(most, ece), 0);
+    const worst = groupErrors.reduce((most, { ece }) => Math.max(most, ece), 0);
     const cells = [fixed, even, cold, warm, oracle].map((figures) => percent(figures!.value)).join(" ");
     ahead.push(warm!.value - even!.value);
     const isCrude = name in SIMPLE_WORLDS; // without a target
-    if (!isCrude) groups.push(...own);
+    if (!isCrude) groups.push(...groupErrors);
     const holds = isCrude
       ? broken === 0
-      : fromFixed >= fixedAim && fromEven >= evenAim && effort <= EFFORT_MAX && warm!.ece! <= ECE_MAX && broken === 0;
+      : fromFixed >= fixedAim &&
+        fromEven >= evenAim &&
+        effortRate <= EFFORT_MAX &&
+        warm!.ece! <= ECE_MAX &&
+        broken === 0;
     if (!holds) missed++;
     console.log(
-      `${name.padEnd(13)} ${String(seed).padStart(4)} ${String(cases).padStart(6)} ${cells} | ${percent(fromFixed)} ${percent(fromEven)} (${Math.round(fixedAim * 100)}, ${Math.round(evenAim * 100)}) | ${percent(effort)} | ${broken} | ${warm!.ece!.toFixed(3)} ${worst.toFixed(3)}${holds ? "" : "  MISSED"}`,
+      `${name.padEnd(13)} ${String(seed).padStart(4)} ${String(cases).padStart(6)} ${cells} | ${percent(fromFixed)} ${percent(fromEven)} (${Math.round(fixedAim * 100)}, ${Math.round(evenAim * 100)}) | ${percent(effortRate)} | ${broken} | ${warm!.ece!.toFixed(3)} ${worst.toFixed(3)}${holds ? "" : "  MISSED"}`,
     );
-    if (isTold) {
-      const told = policies.told!;
-      const reach = (from: number) => (warm!.value - from) / (told.value - from);
-      reached.push(reach(even!.value));
+    if (isInformed) {
+      const informed = policies.told!;
+      const gainShare = (from: number) => (warm!.value - from) / (informed.value - from);
+      gainShares.push(gainShare(even!.value));
       console.log(
-        `    given the pay days ${percent(told.value)}: warm reaches ${percent(reach(0))} of its value, ${percent(reach(fixed!.value))} of its gain over fixed, ${percent(reach(even!.value))} over even`,
+        `    given the pay days ${percent(informed.value)}: warm reaches ${percent(gainShare(0))} of its value, ${percent(gainShare(fixed!.value))} of its gain over fixed, ${percent(gainShare(even!.value))} over even`,
       );
     }
   }
-  const all = [...said.values()].flat();
+  const all = [...predictionsByName.values()].flat();
   const likely = all.filter(isLikely);
   const isTrue = name in SIMPLE_WORLDS || likely.length === 0 || calibrationError(likely) <= ECE_MAX;
   if (!isTrue) missed++;
   console.log(
     `    calibration over these seeds, and for probabilities of at least ${LIKELY_PROBABILITY}; expected by chance in brackets${isTrue ? "" : "  MISSED"}`,
   );
-  for (const [group, some] of [...said, ["all", all] as const])
+  for (const [group, predictions] of [...predictionsByName, ["all", all] as const])
     console.log(
-      `      ${group.padEnd(13)} ${calibrationErrorText(some)}  ${calibrationErrorText(some.filter(isLikely))}`,
+      `      ${group.padEnd(13)} ${calibrationErrorText(predictions)}  ${calibrationErrorText(predictions.filter(isLikely))}`,
     );
-  if (reached.length > 0) {
-    const share = reached.reduce((sum, each) => sum + each, 0) / reached.length;
+  if (gainShares.length > 0) {
+    const share = gainShares.reduce((sum, each) => sum + each, 0) / gainShares.length;
     if (share < MIN_INFORMED_GAIN_SHARE) missed++;
     console.log(
       `    warm reaches ${percent(share)} of the gain over even that is possible with the true pay days${share < MIN_INFORMED_GAIN_SHARE ? "  MISSED" : ""}`,
@@ -119,6 +123,8 @@ console.log(
     : `${missed} targets are missed, and ${beyond.length} groups miss that of calibration.`,
 );
 
-function calibrationErrorText(some: readonly Prediction[]): string {
-  return some.length === 0 ? "" : `${calibrationError(some).toFixed(3)} (${expectedErrorIfTrue(some).toFixed(3)})`;
+function calibrationErrorText(predictions: readonly Prediction[]): string {
+  return predictions.length === 0
+    ? ""
+    : `${calibrationError(predictions).toFixed(3)} (${expectedErrorIfTrue(predictions).toFixed(3)})`;
 }

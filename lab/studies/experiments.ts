@@ -20,9 +20,9 @@ const runs = Number(values.runs);
 let missed = 0;
 
 const percent = (share: number) => `${(share * 100).toFixed(2)} %`;
-function report(what: string, found: string, holds: boolean) {
+function report(name: string, found: string, holds: boolean) {
   if (!holds) missed++;
-  console.log(`${what}: ${found}${holds ? "" : "  MISSED"}`);
+  console.log(`${name}: ${found}${holds ? "" : "  MISSED"}`);
 }
 const alarmsText = ({ runs, any, difference, split, calibration, plain }: FalseAlarms) =>
   `${percent(any / runs)} (difference ${percent(difference / runs)}, split ${percent(split / runs)}, calibration ${percent(calibration / runs)}); a plain 95% interval, read every day: ${percent(plain / runs)}`;

@@ -1,5 +1,5 @@
-// `npm run lab -- foresight`: how well the engine predicts six evenly spaced retries. These do not depend on the model, so a
-// thousandth of a nat shows within minutes.
+// `npm run lab -- foresight`: how well the engine predicts six evenly spaced retries, which do not depend on the model: small
+// differences show within minutes.
 
 import { newLearnedModel } from "../../src/engine/learned/learned-model.ts";
 import { fromPretrained } from "../../src/engine/learned/pretrained-model.ts";

@@ -1,4 +1,4 @@
-// `npm run lab -- promises`: whether plans and evenly spaced retries recover the share that `explain` predicts.
+// `npm run lab -- promises`: whether retries recover the share that `explain` predicts.
 
 import { fromPretrained } from "../../src/engine/learned/pretrained-model.ts";
 import { openWorld, readPretrainedModel } from "../trial/open-world.ts";

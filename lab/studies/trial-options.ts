@@ -1,13 +1,13 @@
 import { parseArgs } from "node:util";
 import { WORLDS } from "../trial/open-world.ts";
 
-/** `--customers N`, `--seeds LIST`, `--worlds LIST`. Defaults: `usual`, all worlds and those in `more`. */
-export function parseTrialOptions(usual: { customers: number; seeds: readonly number[]; more?: readonly string[] }) {
+/** Defaults: `defaults`, all worlds and those in `more`. */
+export function parseTrialOptions(defaults: { customers: number; seeds: readonly number[]; more?: readonly string[] }) {
   const { values } = parseArgs({
     options: {
-      customers: { type: "string", default: String(usual.customers) },
-      seeds: { type: "string", default: usual.seeds.join(",") },
-      worlds: { type: "string", default: [...Object.keys(WORLDS), ...(usual.more ?? [])].join(",") },
+      customers: { type: "string", default: String(defaults.customers) },
+      seeds: { type: "string", default: defaults.seeds.join(",") },
+      worlds: { type: "string", default: [...Object.keys(WORLDS), ...(defaults.more ?? [])].join(",") },
     },
   });
   return {

@@ -1,4 +1,4 @@
-// The baseline of plain COPY: an invoice batch's rows, into tables with the same definition.
+// An invoice batch's rows, for COPY into tables with the same definition.
 import { randomUUID } from "node:crypto";
 import { type Invoice, isInRecovery } from "../../src/domain/invoice.ts";
 
@@ -6,7 +6,7 @@ const WINDOW_MS = 28 * 86_400_000;
 const BUDGET = 8;
 
 interface TwinTable {
-  of: string;
+  original: string;
   columns: string;
   /** Without their merchant. */
   rows(invoice: Invoice, caseId: string): unknown[][];
@@ -15,14 +15,14 @@ interface TwinTable {
 const rowIfInRecovery = (invoice: Invoice, row: () => unknown[]) => (isInRecovery(invoice.state) ? [row()] : []);
 const TWIN_TABLES: readonly TwinTable[] = [
   {
-    of: "invoices",
+    original: "invoices",
     columns: "id, state, customer_id, subscription_id, business_entity, amount, currency, created_at, updated_at",
     rows: ({ id, state, customerId, subscriptionId, amount, currency, createdAt, updatedAt }) => [
       [id, state, customerId, subscriptionId, null, amount, currency, createdAt, updatedAt],
     ],
   },
   {
-    of: "cases",
+    original: "cases",
     columns:
       "id, invoice_id, customer_id, subscription_id, amount, currency, unpaid_at, window_ends_at, budget, arm, opened_at",
     rows: (invoice, caseId) =>
@@ -45,15 +45,15 @@ const TWIN_TABLES: readonly TwinTable[] = [
       }),
   },
   {
-    of: "due_cases",
+    original: "due_cases",
     columns: "case_id, due_at",
     rows: (invoice, caseId) => rowIfInRecovery(invoice, () => [caseId, invoice.updatedAt]),
   },
 ];
 
-const twinTableName = ({ of }: TwinTable) => `bench_${of}`;
+const twinTableName = ({ original }: TwinTable) => `bench_${original}`;
 export const CREATE_TWINS = TWIN_TABLES.map(
-  (twin) => `create table ${twinTableName(twin)} (like ${twin.of} including all)`,
+  (twin) => `create table ${twinTableName(twin)} (like ${twin.original} including all)`,
 );
 
 export interface CopyTransaction {

@@ -1,6 +1,5 @@
-// `npm run lab -- laws`: how much of the possible gain is knowable. Compares the engine with a policy that knows the consumers
-// world's laws. It takes a second per customer and seed, so only some cases are judged; a smaller world would give all customers
-// the same luck.
+// `npm run lab -- laws`: how much of the possible gain is knowable, by a policy that knows the consumers world's laws. It takes a
+// second per customer and seed, so only some cases are judged; in a smaller world all customers would have the same luck.
 import { parseArgs } from "node:util";
 import { fromPretrained } from "../../src/engine/learned/pretrained-model.ts";
 import { createLawAwarePolicy } from "../laws/law-aware-policy.ts";
@@ -24,13 +23,13 @@ const { values } = parseArgs({
 const [customers, judged] = [Number(values.customers), Number(values.judged)];
 const prior = readPretrainedModel();
 
-function runTrials(policyFor: (world: World) => Policy, seed: number, of: number): Figures {
+function runTrials(policyFor: (world: World) => Policy, seed: number, customerCount: number): Figures {
   const world = consumers();
-  const mine = new Set([...world.bills(seed, judged)].map(({ id }) => id));
-  const { cases, tries } = runTrial(world, policyFor(world), seed, of);
+  const judgedIds = new Set([...world.bills(seed, judged)].map(({ id }) => id));
+  const { cases, retries } = runTrial(world, policyFor(world), seed, customerCount);
   return computeFigures({
-    cases: cases.filter(({ bill }) => mine.has(bill.id)),
-    tries: tries.filter(({ open }) => mine.has(open.bill.id)),
+    cases: cases.filter(({ bill }) => judgedIds.has(bill.id)),
+    retries: retries.filter(({ open }) => judgedIds.has(open.bill.id)),
   });
 }
 
@@ -46,8 +45,8 @@ for (const seed of values.seeds.split(",").map(Number)) {
     runTrials(() => createLawAwarePolicy(seed, judged), seed, judged),
     runTrials(oracle, seed, judged),
   ];
-  const [spread, warm, laws, best] = all.map(({ value }) => value) as [number, number, number, number];
-  const closed = (value: number) => percent((value - spread) / (best - spread));
+  const [evenValue, warm, laws, oracleValue] = all.map(({ value }) => value) as [number, number, number, number];
+  const closed = (value: number) => percent((value - evenValue) / (oracleValue - evenValue));
   const cells = all.map((each) => `${percent(each.value)}, ${each.attemptsPerRecovery?.toFixed(2)}`.padEnd(13));
   console.log(`${String(seed).padStart(4)}   ${cells.join(" ")}   ${closed(warm)}, ${closed(laws)}`);
 }

@@ -41,7 +41,7 @@ function createOneInvoiceWorld(paysFrom: number, advice?: string): World {
 
 /** Returns on which days after the failure a policy retries. */
 const daysOf = (policy: Policy, world: World) =>
-  runTrial(world, policy, 1, 1).tries.map(({ charge }) => (+charge.at - START) / DAY_MS);
+  runTrial(world, policy, 1, 1).retries.map(({ charge }) => (+charge.at - START) / DAY_MS);
 
 test("each schedule retries on its named days, and six evenly spaced retries end an hour before the window does", () => {
   const never = createOneInvoiceWorld(99);

@@ -7,16 +7,16 @@ import { countBrokenRules } from "./broken-rules.ts";
 const START = Date.UTC(2026, 0, 1);
 
 /** Counts the rules broken by the later charges of an invoice, all declined, so many hours after the first one. */
-function countBroken(of: Omit<Charge, "at" | "approved">, hours: readonly number[]): number {
+function countBroken(codes: Omit<Charge, "at" | "approved">, hours: readonly number[]): number {
   const charges = hours.map(
-    (hour): Charge => ({ ...of, at: new Date(START + hour * HOUR_MS), approved: false, cardFingerprint: "f" }),
+    (hour): Charge => ({ ...codes, at: new Date(START + hour * HOUR_MS), approved: false, cardFingerprint: "f" }),
   );
   const bill = { id: "b", amount: 100, createdAt: new Date(START), windowDays: 200, first: charges[0]! } as Bill;
   const attempts = charges.map((charge) => ({ bill, charge }));
-  const known = { attempts, byCard: new Map(), byCustomer: new Map() };
-  const open = { bill, charges, triesLeft: 0, endsAt: START + 200 * DAY_MS, ...known };
-  const tries = charges.slice(1);
-  return countBrokenRules(tries.map((charge) => ({ open, charge, choice: { at: +charge.at, chance: null } })));
+  const attemptMaps = { attempts, byCard: new Map(), byCustomer: new Map() };
+  const open = { bill, charges, retriesLeft: 0, endsAt: START + 200 * DAY_MS, ...attemptMaps };
+  const retries = charges.slice(1);
+  return countBrokenRules(retries.map((charge) => ({ open, charge, choice: { at: +charge.at, chance: null } })));
 }
 
 const buildCard = (cardBrand: string, networkAdviceCode?: string) => ({
@@ -27,16 +27,19 @@ const buildCard = (cardBrand: string, networkAdviceCode?: string) => ({
 });
 
 test("the 36th declined attempt on a Mastercard in 30 days and the 21st on a Visa break a rule, and none before", () => {
-  const every = (hours: number, tries: number) => Array.from({ length: tries }, (_, n) => n * hours);
+  const hoursEvery = (hours: number, count: number) => Array.from({ length: count }, (_, n) => n * hours);
   assert.deepEqual(
-    [countBroken(buildCard("mastercard"), every(20, 35)), countBroken(buildCard("mastercard"), every(20, 36))],
+    [
+      countBroken(buildCard("mastercard"), hoursEvery(20, 35)),
+      countBroken(buildCard("mastercard"), hoursEvery(20, 36)),
+    ],
     [0, 1],
   );
   assert.deepEqual(
-    [countBroken(buildCard("visa"), every(30, 20)), countBroken(buildCard("visa"), every(30, 21))],
+    [countBroken(buildCard("visa"), hoursEvery(30, 20)), countBroken(buildCard("visa"), hoursEvery(30, 21))],
     [0, 1],
   );
-  assert.equal(countBroken(buildCard("visa"), every(37, 40)), 0);
+  assert.equal(countBroken(buildCard("visa"), hoursEvery(37, 40)), 0);
 });
 
 test("an attempt breaks each wait that Mastercard advises when it comes before the end, but not at the end", () => {

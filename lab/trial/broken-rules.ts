@@ -5,7 +5,7 @@ import type { TrialRetry } from "./run-trial.ts";
 
 const timeOf = ({ charge }: Attempt) => charge.at.getTime();
 
-// Written a second time from the published rules, so that an error in src/engine/rules shows.
+// Written a second time from the published rules, to reveal errors in src/engine/rules.
 const VISA_NEVER = "04 07 12 14 15 41 43 46 57 R0 R1 R3".split(" ");
 const REVOKED = "R0 R1 R3".split(" ");
 const NEVER_ON_ANY_CARD = ["03", "21"];
@@ -28,7 +28,7 @@ const REPRESENTABLE: Readonly<Record<string, readonly string[]>> = {
   ach_debit: ["R01", "R09"],
   bacs_debit: ["0"],
 };
-/** Any other text, such as "insufficient_funds", is no scheme's code. */
+/** Any other text is no scheme's code. */
 const SCHEME_CODE: Readonly<Record<string, RegExp>> = {
   sepa_debit: /^[A-Z]{2}\d{2}$/,
   ach_debit: /^R\d{2}$/,
@@ -51,13 +51,10 @@ const DEBIT_NAMES: Readonly<Record<string, string>> = {
 const debitSchemeOf = ({ paymentMethodType: type }: Charge) => DEBIT_NAMES[type.toLowerCase()] ?? type.toLowerCase();
 const DEBIT_DAYS: Readonly<Record<string, number>> = { sepa_debit: 42, ach_debit: 180, bacs_debit: 31 };
 
-/**
- * Judges the charges themselves, not the guard that chose them. Each attempt is checked once, with everything charged before it
- * on the same card or for the same invoice.
- */
-export function countBrokenRules(tries: readonly TrialRetry[]): number {
+/** Judges the charges, not the guard: each once, with all earlier ones on the same card or invoice. */
+export function countBrokenRules(retries: readonly TrialRetry[]): number {
   let broken = 0;
-  for (const { open, charge } of tries) {
+  for (const { open, charge } of retries) {
     const at = charge.at.getTime();
     const earlier = listAttemptsOfAll(open, charge).filter((attempt) => timeOf(attempt) < at);
     const onCard = earlier.filter((attempt) => isSameCard(attempt.charge, charge));
@@ -75,13 +72,13 @@ export function countBrokenRules(tries: readonly TrialRetry[]): number {
       timeOf(attempt) <= at - 30 * DAY_MS &&
       !REVOKED.includes(codeOf(attempt.charge)) &&
       adviceOf(attempt.charge) !== "21";
-    const barring = onCard.filter((attempt) => !isOver(attempt)).map((attempt) => attempt.charge);
+    const blockingCharges = onCard.filter((attempt) => !isOver(attempt)).map((attempt) => attempt.charge);
     const isBroken = isCard(charge)
       ? breaksCardRule(
           charge,
           onCard.map((attempt) => attempt.charge),
           sameAmount,
-          barring,
+          blockingCharges,
         )
       : charge.paymentMethodType === "paypal"
         ? onBill.length >= PAYPAL_ATTEMPTS
@@ -96,9 +93,9 @@ const listAttemptsOfAll = ({ bill, attempts, byCard }: TrialRetry["open"], { car
   ...(byCard.get(cardFingerprint) ?? []).filter((attempt) => attempt.bill.customerId !== bill.customerId),
 ];
 
-function isSameCard(one: Charge, other: Charge): boolean {
-  if (one.cardFingerprint || other.cardFingerprint) return one.cardFingerprint === other.cardFingerprint;
-  const [brand, another] = [brandOf(one), brandOf(other)];
+function isSameCard(a: Charge, b: Charge): boolean {
+  if (a.cardFingerprint || b.cardFingerprint) return a.cardFingerprint === b.cardFingerprint;
+  const [brand, another] = [brandOf(a), brandOf(b)];
   return brand === another || brand === "" || another === "";
 }
 
@@ -120,24 +117,24 @@ function breaksCardRule(
   charge: Charge,
   onCard: readonly Charge[],
   sameAmount: readonly Charge[],
-  barring: readonly Charge[],
+  blockingCharges: readonly Charge[],
 ): boolean {
   const at = charge.at.getTime();
   const declined = onCard.filter(({ approved }) => !approved);
-  const telling = barring.filter(({ approved }) => !approved);
-  const within = (charges: readonly Charge[], ms: number) =>
-    charges.filter((other) => !other.approved && at - other.at.getTime() <= ms).length;
+  const declines = blockingCharges.filter(({ approved }) => !approved);
+  const countWithin = (charges: readonly Charge[], ms: number) =>
+    charges.filter((charge) => !charge.approved && at - charge.at.getTime() <= ms).length;
   const isMastercard = brandOf(charge) === "mastercard";
-  if (!isMastercard && telling.some((other) => VISA_NEVER.includes(codeOf(other)))) return true;
+  if (!isMastercard && declines.some((charge) => VISA_NEVER.includes(codeOf(charge)))) return true;
   const takesAdvice = !LIKE_VISA.includes(brandOf(charge));
-  const never = takesAdvice ? MASTERCARD_NEVER : NEVER_ON_ANY_CARD;
-  if (telling.some((other) => never.includes(adviceOf(other)))) return true;
-  if (within(sameAmount, 30 * DAY_MS) >= (isMastercard ? 35 : 20)) return true;
+  const neverCodes = takesAdvice ? MASTERCARD_NEVER : NEVER_ON_ANY_CARD;
+  if (declines.some((charge) => neverCodes.includes(adviceOf(charge)))) return true;
+  if (countWithin(sameAmount, 30 * DAY_MS) >= (isMastercard ? 35 : 20)) return true;
   if (!takesAdvice) return false;
-  if (within(onCard, DAY_MS) >= 10) return true;
-  if (declined.filter((other) => adviceOf(other) === LIMITED_ADVICE.advice).length >= LIMITED_ADVICE.declines)
+  if (countWithin(onCard, DAY_MS) >= 10) return true;
+  if (declined.filter((charge) => adviceOf(charge) === LIMITED_ADVICE.advice).length >= LIMITED_ADVICE.declines)
     return true;
-  return declined.some((other) => at - other.at.getTime() < (MASTERCARD_WAIT_HOURS[adviceOf(other)] ?? 0) * HOUR_MS);
+  return declined.some((charge) => at - charge.at.getTime() < (MASTERCARD_WAIT_HOURS[adviceOf(charge)] ?? 0) * HOUR_MS);
 }
 
 function breaksDebitRule(charge: Charge, onBill: readonly Charge[]): boolean {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ChartData, computeRegret } from "./chart-data.ts";
 
-const buildChart = (failedAt: number[], worth: number[]): ChartData => ({
+const buildChart = (failedAt: number[], values: number[]): ChartData => ({
   failedAt: Float64Array.from(failedAt),
-  worth: Float64Array.from(worth),
+  values: Float64Array.from(values),
   bins: [],
 });
 

@@ -21,17 +21,17 @@ const CHARGE_TEXTS = [
   "cardIssuer",
   "cardFingerprint",
 ] as const;
-/** How far summed chances can be outside 0 to 1. */
+/** For summed chances. */
 const ROUNDING_TOLERANCE = 1e-6;
 
 /**
- * Checks a world's answers, which would otherwise cause meaningless figures or distant errors.
+ * Invalid answers would cause meaningless figures or distant errors.
  *
- * @param said  the world that a module exports
+ * @param candidate  the world that a module exports
  * @throws {WorldFault} here if it is not a world, and from its methods if an answer is invalid
  */
-export function createCheckedWorld(said: unknown): World {
-  const world = said as World;
+export function createCheckedWorld(candidate: unknown): World {
+  const world = candidate as World;
   if (typeof world !== "object" || world === null)
     throw new WorldFault(`world() returned ${formatValue(world)}, not a world`);
   if (typeof world.name !== "string" || world.name === "")
@@ -39,9 +39,9 @@ export function createCheckedWorld(said: unknown): World {
   for (const method of METHODS)
     if (typeof world[method] !== "function") throw new WorldFault(`the world has no method ${method}`);
   let latest: Iterable<Bill> | null = null;
-  /** The world may recognize its own invoices by identity. */
-  const own = new WeakMap<Bill, Bill>();
-  const ownOf = (bill: Bill) => own.get(bill) ?? bill;
+  /** It may recognize its own invoices by identity. */
+  const originals = new WeakMap<Bill, Bill>();
+  const ownOf = (bill: Bill) => originals.get(bill) ?? bill;
   return {
     name: world.name,
     *bills(seed, customers) {
@@ -68,9 +68,9 @@ export function createCheckedWorld(said: unknown): World {
             );
           if (!newest || bill.createdAt > newest.createdAt) newest = bill;
           const first = removeBlanks(bill.first);
-          const told = first === bill.first ? bill : { ...bill, first };
-          if (told !== bill) own.set(told, bill);
-          yield told;
+          const checked = first === bill.first ? bill : { ...bill, first };
+          if (checked !== bill) originals.set(checked, bill);
+          yield checked;
         }
       } catch (error) {
         throw error instanceof WorldFault ? error : toWorldFault(`bills(), after ${ids.size} of them,`, error);
@@ -85,10 +85,10 @@ export function createCheckedWorld(said: unknown): World {
       return removeBlanks(charge);
     },
     approval(bill, at, tried) {
-      const place = () => describeCall("approval", bill, at);
-      const chance = callWorld(place, () => world.approval(ownOf(bill), at, tried));
+      const describePlace = () => describeCall("approval", bill, at);
+      const chance = callWorld(describePlace, () => world.approval(ownOf(bill), at, tried));
       if (typeof chance !== "number" || !(chance >= -ROUNDING_TOLERANCE && chance <= 1 + ROUNDING_TOLERANCE))
-        throw new WorldFault(`${place()}: must be from 0 to 1, not ${formatValue(chance)}`);
+        throw new WorldFault(`${describePlace()}: must be from 0 to 1, not ${formatValue(chance)}`);
       return Math.min(1, Math.max(0, chance));
     },
     ...(world.payDays === undefined ? {} : { payDays: (bill: Bill) => callPayDays(world, ownOf(bill)) }),
@@ -98,21 +98,20 @@ export function createCheckedWorld(said: unknown): World {
 const describeCall = (method: "charge" | "approval", { id }: Bill, at: Date) =>
   `${method}() of bill ${id} at ${at.toISOString()}`;
 
-/** Called millions of times, so the place is described only for a fault. */
-function callWorld<Answer>(place: () => string, ask: () => Answer): Answer {
+/** Called millions of times, so only a fault describes the place. */
+function callWorld<Answer>(describePlace: () => string, ask: () => Answer): Answer {
   try {
     return ask();
   } catch (error) {
-    throw toWorldFault(place(), error);
+    throw toWorldFault(describePlace(), error);
   }
 }
 
-/** Names the place and the line of the world's module. */
-function toWorldFault(place: string, error: unknown): WorldFault {
-  if (!(error instanceof Error)) return new WorldFault(`${place} threw ${formatValue(error)}`);
+function toWorldFault(describePlace: string, error: unknown): WorldFault {
+  if (!(error instanceof Error)) return new WorldFault(`${describePlace} threw ${formatValue(error)}`);
   const lines = error.stack?.match(/^ +at .*:\d+:\d+\)?$/gm) ?? [];
   const line = lines.find((each) => !/\(?node:/.test(each)) ?? "";
-  return new WorldFault(`${place} threw ${error.name}: ${error.message}${line.replace(/^ +at/, ", at")}`);
+  return new WorldFault(`${describePlace} threw ${error.name}: ${error.message}${line.replace(/^ +at/, ", at")}`);
 }
 
 function callPayDays(world: World, bill: Bill) {
@@ -127,19 +126,19 @@ function callPayDays(world: World, bill: Bill) {
   return isPayDay;
 }
 
-/** @param number  of the invoice, from 0, in case its id is wrong */
+/** @param number  from 0, in case the id is wrong */
 function checkBill(bill: Bill, number: number) {
   if (typeof bill !== "object" || bill === null)
     throw new WorldFault(`bill number ${number + 1} is ${formatValue(bill)}`);
-  const place = typeof bill.id === "string" && bill.id !== "" ? `bill ${bill.id}` : `bill number ${number + 1}`;
-  const must = (isSo: boolean, name: keyof Bill, what: string) => {
-    if (!isSo) throw new WorldFault(`${place}: ${name} must be ${what}, not ${formatValue(bill[name])}`);
+  const describePlace = typeof bill.id === "string" && bill.id !== "" ? `bill ${bill.id}` : `bill number ${number + 1}`;
+  const must = (isSo: boolean, name: keyof Bill, description: string) => {
+    if (!isSo) throw new WorldFault(`${describePlace}: ${name} must be ${description}, not ${formatValue(bill[name])}`);
   };
   must(bill.id !== "", "id", "a text");
   for (const name of BILL_TEXTS) must(typeof bill[name] === "string", name, "a text");
-  const least = bill.first?.approved === true ? 0 : 1;
-  const isMinor = Number.isSafeInteger(bill.amount) && bill.amount >= least;
-  must(isMinor, "amount", `a whole number of minor units, ${least} or more`);
+  const minAmount = bill.first?.approved === true ? 0 : 1;
+  const isMinor = Number.isSafeInteger(bill.amount) && bill.amount >= minAmount;
+  must(isMinor, "amount", `a whole number of minor units, ${minAmount} or more`);
   must(typeof bill.currency === "string" && /^[A-Za-z]{3}$/.test(bill.currency), "currency", "three letters");
   must(isPositive(bill.billingPeriod), "billingPeriod", "a number above 0");
   must(UNITS.has(bill.billingPeriodUnit), "billingPeriodUnit", [...UNITS].join(", "));
@@ -147,14 +146,15 @@ function checkBill(bill: Bill, number: number) {
   must(isValidDate(bill.subscriptionCreatedAt), "subscriptionCreatedAt", "a date");
   const { windowDays } = bill;
   must(isPositive(windowDays) && windowDays <= MAX_WINDOW_DAYS, "windowDays", `above 0 and at most ${MAX_WINDOW_DAYS}`);
-  checkCharge(`${place}: first`, bill.first, bill.createdAt);
+  checkCharge(`${describePlace}: first`, bill.first, bill.createdAt);
 }
 
-function checkCharge(place: string, charge: Charge, at: Date) {
+function checkCharge(describePlace: string, charge: Charge, at: Date) {
   if (typeof charge !== "object" || charge === null)
-    throw new WorldFault(`${place} is ${formatValue(charge)}, not a charge`);
-  const must = (isSo: boolean, name: keyof Charge, what: string) => {
-    if (!isSo) throw new WorldFault(`${place}: ${name} must be ${what}, not ${formatValue(charge[name])}`);
+    throw new WorldFault(`${describePlace} is ${formatValue(charge)}, not a charge`);
+  const must = (isSo: boolean, name: keyof Charge, description: string) => {
+    if (!isSo)
+      throw new WorldFault(`${describePlace}: ${name} must be ${description}, not ${formatValue(charge[name])}`);
   };
   must(isValidDate(charge.at), "at", "a date");
   must(
@@ -171,13 +171,13 @@ function checkCharge(place: string, charge: Charge, at: Date) {
   for (const name of CHARGE_TEXTS) must(typeof (charge[name] ?? "") === "string", name, "a text, or absent if unknown");
 }
 
-/** An empty fingerprint would merge all cards without one, and hardly any retry would be allowed. */
+/** An empty fingerprint would merge all cards without one. */
 function removeBlanks(charge: Charge): Charge {
   const isBlank = (name: (typeof CHARGE_TEXTS)[number]) => charge[name] === null || charge[name] === "";
   if (!CHARGE_TEXTS.some(isBlank)) return charge;
-  const known = { ...charge };
-  for (const name of CHARGE_TEXTS) if (isBlank(name)) delete known[name];
-  return known;
+  const cleaned = { ...charge };
+  for (const name of CHARGE_TEXTS) if (isBlank(name)) delete cleaned[name];
+  return cleaned;
 }
 
 const isPositive = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value > 0;

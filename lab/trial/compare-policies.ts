@@ -17,7 +17,7 @@ export interface Comparison {
   customers: number;
   cases: number;
   policies: Record<string, Figures>;
-  /** Share of the gap to the oracle that warm Dunlin closes, by value. */
+  /** That warm Dunlin closes, by value. */
   gapClosed: { fromFixed: number | null; fromEven: number | null };
 }
 

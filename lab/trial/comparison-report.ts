@@ -17,11 +17,11 @@ const inkOf = (name: string): SeriesColor => INK_BY_POLICY[name] ?? "other";
 /** The two-sided 95% quantile, in deviations. */
 const CONFIDENCE_DEVIATIONS = 1.96;
 
-export function renderReport(comparison: Comparison, pictures: ReadonlyMap<string, ChartData>): string {
+export function renderReport(comparison: Comparison, chartData: ReadonlyMap<string, ChartData>): string {
   const { world, policies } = comparison;
   const figures = Object.entries(policies);
   const body = `${describeClosedGap(comparison)
-    .map((words) => `<p>${escapeHtml(words)}</p>`)
+    .map((text) => `<p>${escapeHtml(text)}</p>`)
     .join("\n")}
 ${tableHtml("policies", COLUMNS, buildRows(comparison))}
 ${listHtml(LEGEND)}
@@ -30,9 +30,9 @@ ${drawBarPlot("Recovered share of the failed money; dark: after the cost of wait
 <h2>Retries</h2>
 ${drawBarPlot("Retries per recovered payment", figures.flatMap(buildRetriesBar))}
 <h2>Regret</h2>
-${renderRegretPlot(pictures)}
+${renderRegretPlot(chartData)}
 <h2>Calibration</h2>
-${renderCalibrationPlot(pictures)}`;
+${renderCalibrationPlot(chartData)}`;
   return pageHtml(`Retry strategies in the world "${world}"`, describeWorld(comparison), body);
 }
 
@@ -43,21 +43,21 @@ const buildRecoveredBar = ([name, { recovered, value }]: [string, Figures]): Bar
   innerSize: Math.max(0, value),
 });
 
-const buildRetriesBar = ([name, { attemptsPerRecovery: tries }]: [string, Figures]): Bar[] =>
-  tries === null ? [] : [{ label: name, size: tries, note: tries.toFixed(2), innerSize: tries }];
+const buildRetriesBar = ([name, { attemptsPerRecovery: retries }]: [string, Figures]): Bar[] =>
+  retries === null ? [] : [{ label: name, size: retries, note: retries.toFixed(2), innerSize: retries }];
 
 const WHOLE_FORMAT = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const formatWholePercent = (share: number) => `${Math.round(share * 100)}%`;
 const COMPACT_FORMAT = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
 
-function renderRegretPlot(pictures: ReadonlyMap<string, ChartData>): string {
-  const oracle = pictures.get("oracle")!;
-  const lines = [...pictures]
+function renderRegretPlot(chartData: ReadonlyMap<string, ChartData>): string {
+  const oracle = chartData.get("oracle")!;
+  const lines = [...chartData]
     .filter(([name]) => name !== "oracle")
-    .map(([name, picture]) => ({
+    .map(([name, data]) => ({
       name,
       color: inkOf(name),
-      points: computeRegret(picture, oracle).map(({ payments, dollars }) => ({ x: payments, y: dollars })),
+      points: computeRegret(data, oracle).map(({ payments, dollars }) => ({ x: payments, y: dollars })),
     }));
   const ordered = lines.sort((a, b) => Number(a.color !== "other") - Number(b.color !== "other"));
   return drawLinePlot("Value that the oracle gained and the policy did not, cumulative over failed payments", ordered, {
@@ -68,15 +68,15 @@ function renderRegretPlot(pictures: ReadonlyMap<string, ChartData>): string {
   });
 }
 
-function renderCalibrationPlot(pictures: ReadonlyMap<string, ChartData>): string {
+function renderCalibrationPlot(chartData: ReadonlyMap<string, ChartData>): string {
   const series = ["warm", "cold"].flatMap((name) => {
-    const bins = pictures.get(name)?.bins ?? [];
-    const tries = bins.reduce((sum, bin) => sum + bin.tries, 0);
-    const points = bins.map(({ said, came, deviation, tries: of }) => ({
-      predicted: said,
-      observed: came,
+    const bins = chartData.get(name)?.bins ?? [];
+    const retries = bins.reduce((sum, bin) => sum + bin.retryCount, 0);
+    const points = bins.map(({ predicted, observed, deviation, retryCount }) => ({
+      predicted,
+      observed,
       margin: CONFIDENCE_DEVIATIONS * deviation,
-      share: of / tries,
+      share: retryCount / retries,
     }));
     return points.length > 0 ? [{ name, color: inkOf(name), points }] : [];
   });

@@ -14,8 +14,8 @@ async function learnedShare(
   isGood: (tried: TrialRetry) => boolean,
   { seed = 1, learned = fromPretrained(readPretrainedModel()) } = {},
 ): Promise<number> {
-  const { tries } = runTrial(await openWorld(name), createDunlinPolicy(learned), seed, customers);
-  const firsts = tries.filter(({ open, charge }) => open.charges[1] === charge);
+  const { retries } = runTrial(await openWorld(name), createDunlinPolicy(learned), seed, customers);
+  const firsts = retries.filter(({ open, charge }) => open.charges[1] === charge);
   const late = firsts.slice(Math.floor((2 * firsts.length) / 3));
   return late.filter(isGood).length / late.length;
 }
@@ -56,7 +56,7 @@ test("the engine finds pay days again after they move, because it spreads retrie
   // fail from then to September.
   const recovered = [];
   for (const seed of [1, 2, 6]) {
-    const { cases, tries } = runTrial(
+    const { cases, retries } = runTrial(
       await openWorld("crude:moved"),
       createDunlinPolicy(newLearnedModel()),
       seed,
@@ -65,7 +65,7 @@ test("the engine finds pay days again after they move, because it spreads retrie
     const isSoonAfter = ({ createdAt }: Bill) =>
       +createdAt > Date.UTC(2025, 6, 10) && +createdAt < Date.UTC(2025, 8, 10);
     const all = cases.filter(({ bill }) => isSoonAfter(bill));
-    const paid = tries.filter(({ open: { bill }, charge }) => charge.approved && isSoonAfter(bill));
+    const paid = retries.filter(({ open: { bill }, charge }) => charge.approved && isSoonAfter(bill));
     recovered.push(paid.length / all.length);
   }
   const mean = recovered.reduce((sum, each) => sum + each, 0) / recovered.length;

@@ -58,33 +58,26 @@ interface CasePosteriors {
   atFirst: CasePosterior[];
 }
 
-/**
- * The service stops for good only after these. Otherwise it asks for another card, which no world can answer, so all policies
- * retry here if the rules allow it.
- */
+/** After other reasons the service asks for another card, which no world can answer, so policies retry if the rules allow it. */
 const FINAL_REASONS: ReadonlySet<Reason> = new Set(["REVOKED", "FRAUD"]);
 
 interface DunlinOptions {
   named?(name: string): void;
-  /** Returns how a customer is paid, in place of the estimate; null if unknown. */
+  /** Known pay days in place of the estimate. */
   tell?(bill: Bill): Float64Array | null;
-  /** At a case's first failure: the recovery that `explain` predicts for its plan and for evenly spaced retries. */
+  /** At a case's first failure, as `explain` predicts. */
   promised?(bill: Bill, even: NonNullable<Alternatives["even"]>): void;
   foresaw?(chance: number, approved: boolean): void;
 }
 
-/**
- * Cold with a new model, warm with a pretrained one.
- *
- * @param learned  keeps learning from every outcome
- */
+/** @param learnedModel  new or pretrained; keeps learning */
 export function createDunlinPolicy(
-  learned: LearnedModel,
+  learnedModel: LearnedModel,
   { named, tell, promised, foresaw }: DunlinOptions = {},
 ): Policy {
   const customers = new Map<string, TrialCustomer>();
-  const start = structuredClone(learned);
-  const others = createOtherCustomers();
+  const untrained = structuredClone(learnedModel);
+  const otherCustomers = createOtherCustomers();
 
   function customerOf(bill: Bill): TrialCustomer {
     let customer = customers.get(bill.customerId);
@@ -94,40 +87,40 @@ export function createDunlinPolicy(
         0,
         hasSettlementPattern(methodOf(bill)) ? SETTLEMENT_PATTERNS.length : 1,
       );
-      const people = bookings.map(() => newCustomerPosterior(learned, country));
-      const atFirst = people.length === 1 ? [] : bookings.map(() => newCustomerPosterior(start, country));
+      const people = bookings.map(() => newCustomerPosterior(learnedModel, country));
+      const atFirst = people.length === 1 ? [] : bookings.map(() => newCustomerPosterior(untrained, country));
       customer = { people, atFirst, past: newPaymentRecord(), open: new Map() };
       customers.set(bill.customerId, customer);
     } else keepUp(customer.people);
-    believeTold(customer, bill);
+    applyKnownPayDays(customer, bill);
     return customer;
   }
 
-  /** As if the charges were processed again with newer estimates, which the service does each time. */
+  /** As if charges were processed again with newer estimates, as the service does. */
   function keepUp(people: readonly CustomerPosterior[]) {
-    const usual = cycleChances(learned, people[0]!.country);
+    const usualCycles = cycleChances(learnedModel, people[0]!.country);
     for (const person of people) {
       let total = 0;
       for (let c = 0; c < CYCLE_COUNT; c++) {
-        person.cycles[c]! *= usual[c]! / person.usualCycles[c]!;
+        person.cycles[c]! *= usualCycles[c]! / person.usualCycles[c]!;
         total += person.cycles[c]!;
       }
       for (let c = 0; c < CYCLE_COUNT; c++) person.cycles[c]! /= total;
-      person.usualCycles = usual;
+      person.usualCycles = usualCycles;
     }
   }
 
-  function believeTold({ people, atFirst }: TrialCustomer, bill: Bill) {
+  function applyKnownPayDays({ people, atFirst }: TrialCustomer, bill: Bill) {
     const cycles = tell?.(bill);
     if (cycles) for (const person of [...people, ...atFirst]) person.cycles.set(cycles);
   }
 
-  const heldOf = ({ people }: TrialCustomer, bill: Bill) =>
-    people.length === 1 ? 0 : likeliestSettlement(learned, methodOf(bill));
+  const likeliestBooking = ({ people }: TrialCustomer, bill: Bill) =>
+    people.length === 1 ? 0 : likeliestSettlement(learnedModel, methodOf(bill));
 
-  function weightsOf(names: readonly string[]): Int32Array {
-    if (named) names.forEach(named);
-    return featureIndices(names);
+  function indexFeatures(features: readonly string[]): Int32Array {
+    if (named) features.forEach(named);
+    return featureIndices(features);
   }
 
   function declinedOf(first: Charge, last: Charge) {
@@ -136,44 +129,50 @@ export function createDunlinPolicy(
     return declineFeaturesOf(codeOf(first), codeOf(last));
   }
 
-  function beliefOf(open: OpenCase, now: number): CasePosterior {
+  function posteriorOf(open: OpenCase, now: number): CasePosterior {
     const { bill } = open;
     const customer = customers.get(bill.customerId)!;
-    const held = heldOf(customer, bill);
-    const known = customer.open.get(bill.id);
-    if (known) return known.all[held]!;
+    const booking = likeliestBooking(customer, bill);
+    const knownCase = customer.open.get(bill.id);
+    if (knownCase) return knownCase.all[booking]!;
     const traits = traitsOf(bill, customer, bill.first);
     const facts = {
       reason: declineGroupOf(bill.first),
       code: traits.declineCode,
       standing: standingOf(customer.past),
-      features: weightsOf(caseFeatures("r", traits)),
+      features: indexFeatures(caseFeatures("r", traits)),
       codeFeature: codeFeatureIndex(traits),
       rows: caseRows(traits),
       failedAt: now,
       recent: open.attempts.map(({ charge }) => charge.at.getTime()).filter((at) => at > now - 7 * DAY_MS),
     };
-    const by = (model: LearnedModel, people: CustomerPosterior[]) =>
+    const createPosteriors = (model: LearnedModel, people: CustomerPosterior[]) =>
       people.map((person, n) => newCasePosterior(model, person, { ...facts, clock: clockOf(bill, n) }));
-    const all = by(learned, customer.people);
-    customer.open.set(bill.id, { endsAt: open.endsAt, isPlanned: false, all, atFirst: by(start, customer.atFirst) });
-    learnCase(learned, all[held]!);
-    return all[held]!;
+    const all = createPosteriors(learnedModel, customer.people);
+    customer.open.set(bill.id, {
+      endsAt: open.endsAt,
+      isPlanned: false,
+      all,
+      atFirst: createPosteriors(untrained, customer.atFirst),
+    });
+    learnCase(learnedModel, all[booking]!);
+    return all[booking]!;
   }
 
   function observed({ id, customerId }: Bill, at: number, reason: Reason | null, observe: () => void) {
     const { people, atFirst, open } = customers.get(customerId)!;
     for (const [other, { endsAt }] of open) if (endsAt <= at) open.delete(other);
-    const others = [...open].filter(([other]) => other !== id).map(([, beliefs]) => beliefs);
-    const before = (of: CustomerPosterior[]) => (others.length === 0 ? [] : of.map(({ cycles }) => cycles.slice()));
-    const [known, knownAtFirst] = [before(people), before(atFirst)];
+    const otherCustomers = [...open].filter(([other]) => other !== id).map(([, posteriors]) => posteriors);
+    const before = (customers: CustomerPosterior[]) =>
+      otherCustomers.length === 0 ? [] : customers.map(({ cycles }) => cycles.slice());
+    const [cyclesBefore, cyclesBeforeAtFirst] = [before(people), before(atFirst)];
     observe();
-    for (const other of others) {
-      other.all.forEach((belief, n) => {
-        observeOtherInvoice(belief, at, reason, known[n]!, people[n]!.cycles);
+    for (const other of otherCustomers) {
+      other.all.forEach((posterior, n) => {
+        observeOtherInvoice(posterior, at, reason, cyclesBefore[n]!, people[n]!.cycles);
       });
-      other.atFirst.forEach((belief, n) => {
-        observeOtherInvoice(belief, at, reason, knownAtFirst[n]!, atFirst[n]!.cycles);
+      other.atFirst.forEach((posterior, n) => {
+        observeOtherInvoice(posterior, at, reason, cyclesBeforeAtFirst[n]!, atFirst[n]!.cycles);
       });
     }
   }
@@ -183,49 +182,49 @@ export function createDunlinPolicy(
       const customer = customerOf(bill);
       const { past, people, atFirst } = customer;
       const reason = bill.first.approved ? null : declineGroupOf(bill.first);
-      const names = weightsOf(caseFeatures("f", traitsOf(bill, customer, bill.first)));
-      const held = heldOf(customer, bill);
+      const features = indexFeatures(caseFeatures("f", traitsOf(bill, customer, bill.first)));
+      const booking = likeliestBooking(customer, bill);
       const at = bill.createdAt.getTime();
       const observe = (model: LearnedModel, person: CustomerPosterior, n: number) =>
-        observeFirstCharge(model, person, names, clockOf(bill, n), at, reason);
+        observeFirstCharge(model, person, features, clockOf(bill, n), at, reason);
       observed(bill, at, reason, () => {
         atFirst.forEach((person, n) => {
-          observe(start, person, n);
+          observe(untrained, person, n);
         });
         people.forEach((person, n) => {
-          if (n !== held) observe(learned, person, n);
+          if (n !== booking) observe(learnedModel, person, n);
         });
-        learnFirstCharge(learned, people[held]!, names, clockOf(bill, held), at, reason);
+        learnFirstCharge(learnedModel, people[booking]!, features, clockOf(bill, booking), at, reason);
       });
-      believeTold(customer, bill);
+      applyKnownPayDays(customer, bill);
       past.firstCharges++;
-      others.note(bill.first, bill.customerId);
+      otherCustomers.recordCharge(bill.first, bill.customerId);
       if (reason === null) return;
-      if (past.declined === 0) countCustomer(learned, people[held]!);
+      if (past.declined === 0) countCustomer(learnedModel, people[booking]!);
       past.declined++;
       past.unpaid++;
     },
     next(open, now) {
-      const belief = beliefOf(open, now);
-      if (FINAL_REASONS.has(belief.reason)) return null;
+      const posterior = posteriorOf(open, now);
+      if (FINAL_REASONS.has(posterior.reason)) return null;
       const rules = findRules(open);
-      const triesLeft = Math.min(open.triesLeft, rules.triesMax);
-      const upAt = others.triableAt(open.charges.at(-1)!, now);
+      const retriesLeft = Math.min(open.retriesLeft, rules.retriesMax);
+      const upAt = otherCustomers.retryAllowedAt(open.charges.at(-1)!, now);
       const choose = (from: number) => {
-        const question: RetryContext = {
+        const retryContext: RetryContext = {
           key: open.bill.id,
           now,
           windowEndsAt: open.endsAt,
-          retriesLeft: triesLeft,
+          retriesLeft,
           explores: true,
           allow: (at) => at >= from && rules.allow(at),
-          limits: rules.limits(now, triesLeft),
+          limits: rules.limits(now, retriesLeft),
           dollars: amountUsd(open.bill),
           retryValue: retryValueOfInvoice(open.bill),
         };
-        const chosen = chooseRetry(learned, belief, question);
-        if (promised && chosen && belief.retryCount === 0)
-          promised(open.bill, compareAlternatives(learned, belief, question, chosen, now, now).even!);
+        const chosen = chooseRetry(learnedModel, posterior, retryContext);
+        if (promised && chosen && posterior.retryCount === 0)
+          promised(open.bill, compareAlternatives(learnedModel, posterior, retryContext, chosen, now, now).even!);
         return chosen;
       };
       const chosen = (upAt > now && choose(upAt)) || choose(0);
@@ -240,35 +239,37 @@ export function createDunlinPolicy(
       return next !== null && next < endsAt;
     },
     reconsidered(open, choice) {
-      const upAt = others.triableAt(open.charges.at(-1)!, choice.at);
+      const upAt = otherCustomers.retryAllowedAt(open.charges.at(-1)!, choice.at);
       return upAt > choice.at && upAt < open.endsAt ? { ...choice, at: upAt } : choice;
     },
     answered(open, choice, charge) {
       const customer = customers.get(open.bill.customerId)!;
       const { people, past } = customer;
-      const beliefs = customer.open.get(open.bill.id)!;
-      const { all, atFirst } = beliefs;
-      beliefs.isPlanned = false;
+      const posteriors = customer.open.get(open.bill.id)!;
+      const { all, atFirst } = posteriors;
+      posteriors.isPlanned = false;
       const reason = charge.approved ? null : declineGroupOf(charge);
-      const held = heldOf(customer, open.bill);
+      const booking = likeliestBooking(customer, open.bill);
       let byStart: number[] = [];
       let chances: number[] = [];
       observed(open.bill, choice.at, reason, () => {
-        byStart = atFirst.map((belief, n) => observeRetry(start, customer.atFirst[n]!, belief, choice.at, reason));
-        chances = all.map((belief, n) =>
-          n === held ? 0 : observeRetry(learned, people[n]!, belief, choice.at, reason),
+        byStart = atFirst.map((posterior, n) =>
+          observeRetry(untrained, customer.atFirst[n]!, posterior, choice.at, reason),
         );
-        chances[held] = learnRetry(learned, people[held]!, all[held]!, choice.at, reason);
+        chances = all.map((posterior, n) =>
+          n === booking ? 0 : observeRetry(learnedModel, people[n]!, posterior, choice.at, reason),
+        );
+        chances[booking] = learnRetry(learnedModel, people[booking]!, all[booking]!, choice.at, reason);
         if (charge.approved) return;
         const declined = declinedOf(open.bill.first, charge);
-        for (const belief of [...atFirst, ...all]) applyDecline(belief, declined);
+        for (const posterior of [...atFirst, ...all]) applyDecline(posterior, declined);
       });
-      recordPrediction(learned, all[held]!, choice.chance!, choice.at, reason);
+      recordPrediction(learnedModel, all[booking]!, choice.chance!, choice.at, reason);
       if (atFirst.length > 0)
-        learnSettlement(learned, methodOf(open.bill), charge.approved, (n) => [byStart[n]!, chances[n]!]);
-      foresaw?.(chances[held]!, charge.approved);
-      others.note(charge, open.bill.customerId);
-      believeTold(customer, open.bill);
+        learnSettlement(learnedModel, methodOf(open.bill), charge.approved, (n) => [byStart[n]!, chances[n]!]);
+      foresaw?.(chances[booking]!, charge.approved);
+      otherCustomers.recordCharge(charge, open.bill.customerId);
+      applyKnownPayDays(customer, open.bill);
       if (!charge.approved) return;
       past.unpaid--;
       past.recovered++;

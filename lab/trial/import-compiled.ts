@@ -2,8 +2,7 @@ import { registerHooks } from "node:module";
 import { pathToFileURL } from "node:url";
 
 /**
- * Imports a TypeScript module with enums, parameter properties, types imported without `type`, or imports without an extension,
- * which Node cannot load. Bundles its imports.
+ * For TypeScript that Node cannot load: enums, parameter properties, imports without an extension or `type`. Bundles its imports.
  *
  * @returns null if it cannot be compiled either
  */

@@ -29,7 +29,7 @@ function featuresOf(networkDeclineCode: string, networkAdviceCode: string, payme
   };
   policy.billed!(bill);
   const charges = [first];
-  const open = { bill, charges, triesLeft: 6, endsAt: +AT + 26 * DAY_MS, attempts: [{ bill, charge: first }] };
+  const open = { bill, charges, retriesLeft: 6, endsAt: +AT + 26 * DAY_MS, attempts: [{ bill, charge: first }] };
   policy.next({ ...open, byCard: new Map(), byCustomer: new Map() }, +AT);
   return names;
 }

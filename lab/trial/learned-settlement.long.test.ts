@@ -10,10 +10,10 @@ test("the engine finds the settlement pattern of debits within about two thousan
     [21, 2],
     [17, 1],
   ] as const) {
-    const learned = newLearnedModel();
-    const { tries } = measurePredictionLoss(debits({ cutoff, businessDays }), learned, 71, 800);
+    const model = newLearnedModel();
+    const { tries } = measurePredictionLoss(debits({ cutoff, businessDays }), model, 71, 800);
     const found = ["sepa_debit", "ach_debit", "bacs_debit"].map(
-      (scheme) => SETTLEMENT_PATTERNS[likeliestSettlement(learned, scheme)]?.businessDays,
+      (scheme) => SETTLEMENT_PATTERNS[likeliestSettlement(model, scheme)]?.businessDays,
     );
     const right = found.filter((days) => days === businessDays).length;
     assert.ok(right >= 2, `${found.join(", ")} after ${tries} tries, and it is ${businessDays}`);

@@ -39,27 +39,27 @@ function createLostCardsWorld(cardBrand: string): World {
       first: chargeOf(`cus_${n}`, createdAt, false),
     };
   };
-  const works = ({ createdAt }: Bill, at: Date) => at.getTime() > createdAt.getTime() + 3 * DAY_MS;
+  const isApproved = ({ createdAt }: Bill, at: Date) => at.getTime() > createdAt.getTime() + 3 * DAY_MS;
   return {
     name: "lost cards",
     *bills(_seed, customers) {
       for (let n = 0; n < customers; n++) yield billOf(n);
     },
-    charge: (bill, at) => chargeOf(bill.customerId, at, works(bill, at)),
-    approval: (bill, at) => Number(works(bill, at)),
+    charge: (bill, at) => chargeOf(bill.customerId, at, isApproved(bill, at)),
+    approval: (bill, at) => Number(isApproved(bill, at)),
   };
 }
 
 test("the engine learns that banks replace lost cards, and does not retry them when a rule forbids it", () => {
   const recoveredOf = (brand: string) => {
-    const { tries } = runTrial(
+    const { retries } = runTrial(
       createLostCardsWorld(brand),
       createDunlinPolicy(fromPretrained(readPretrainedModel())),
       1,
       1200,
     );
-    const paid = tries.filter(({ charge }) => charge.approved).map(({ open }) => Number(open.bill.id.slice(5)));
-    return { tries: tries.length, late: paid.filter((n) => n >= 800).length / 400 };
+    const paid = retries.filter(({ charge }) => charge.approved).map(({ open }) => Number(open.bill.id.slice(5)));
+    return { tries: retries.length, late: paid.filter((n) => n >= 800).length / 400 };
   };
   const { late } = recoveredOf("mastercard");
   assert.ok(late > 0.9, `${late} of the last four hundred`);

@@ -21,7 +21,7 @@ export const WORLDS: Readonly<Record<string, CreateWorld>> = {
   consumers,
 };
 
-/** One simple law each, unlike any bank: how much does an engine lose where its assumptions are wrong? */
+/** How much does an engine lose where its assumptions are wrong? */
 export const SIMPLE_WORLDS: Readonly<Record<string, CreateWorld>> = Object.fromEntries(
   LAW_NAMES.map((law) => [`crude:${law}`, (options) => crude({ law, ...options })]),
 );

@@ -16,7 +16,7 @@ const BILL = { id: "b", subscriptionId: "s", amount: 2000, currency: "USD", crea
  */
 function chooseFirst(
   days: number,
-  triesLeft: number,
+  retriesLeft: number,
   chanceOn: (day: number, tried: number[]) => number,
 ): number | null {
   const dayOf = (at: Date) => Math.floor((+at - START - 1) / DAY_MS);
@@ -29,8 +29,8 @@ function chooseFirst(
     approval: (_, at, tried = []) => chanceOn(dayOf(at), tried.map(dayOf)),
   };
   const attempts = [{ bill, charge: declined }];
-  const known = { attempts, byCard: new Map(), byCustomer: new Map() };
-  const open = { bill, charges: [declined], triesLeft, endsAt: START + days * DAY_MS, ...known };
+  const attemptMaps = { attempts, byCard: new Map(), byCustomer: new Map() };
+  const open = { bill, charges: [declined], retriesLeft, endsAt: START + days * DAY_MS, ...attemptMaps };
   const choice = oracle(world).next(open, START);
   return choice && dayOf(new Date(choice.at));
 }
@@ -46,12 +46,12 @@ test("the oracle's next retry begins the best of all plans when attempts are ind
   for (let seed = 0; seed < 60; seed++) {
     const days = 7;
     const chances = Array.from({ length: days }, (_, day) => 0.6 * keyedUniform(seed, day, 0, 1) ** 3);
-    const worthOf = (plan: readonly number[]) =>
+    const valueOfPlan = (plan: readonly number[]) =>
       plan.reduceRight((rest, day) => {
         const chance = chances[day]!;
         return chance * valueAt(START + day * DAY_MS + SLOT_MS) - cost + (1 - chance) * rest;
       }, 0);
-    const best = setsOf(days, 3).reduce((most, plan) => (worthOf(plan) > worthOf(most) ? plan : most), []);
+    const best = setsOf(days, 3).reduce((most, plan) => (valueOfPlan(plan) > valueOfPlan(most) ? plan : most), []);
     assert.equal(
       chooseFirst(days, 3, (day) => chances[day]!),
       best[0] ?? null,

@@ -5,10 +5,10 @@ import { retryValueOfInvoice } from "./trial-money.ts";
 
 const SLOT_MS = 4 * HOUR_MS;
 const SLOTS_PER_DAY = 6;
-/** In short windows every slot counts, because six retries may have to fit into one day. */
+/** Six retries may have to fit into one day. */
 const MAX_FULL_SEARCH_DAYS = 4;
 
-/** Plans on the true chances, by dynamic programming over slots and retries left. It knows the present, not future draws. */
+/** Dynamic programming over slots and retries left, on the true chances. Knows the present, not future draws. */
 export function oracle(world: World): Policy {
   return {
     next(open, now) {
@@ -20,7 +20,7 @@ export function oracle(world: World): Policy {
         world,
         open.bill,
         bestSlots(slots, chances, open.bill.windowDays <= MAX_FULL_SEARCH_DAYS ? 1 : SLOTS_PER_DAY),
-        Math.min(open.triesLeft, rules.triesMax),
+        Math.min(open.retriesLeft, rules.retriesMax),
       );
     },
   };
@@ -32,12 +32,13 @@ function listAllowedSlots(open: OpenCase, rules: Rules, now: number): number[] {
   return slots;
 }
 
-function bestSlots(slots: readonly number[], chances: readonly number[], together: number) {
+function bestSlots(slots: readonly number[], chances: readonly number[], slotsPerGroup: number) {
   const found: { at: number; chance: number }[] = [];
-  for (let n = 0; n < slots.length; n += together) {
-    let top = n;
-    for (let m = n; m < Math.min(n + together, slots.length); m++) if (chances[m]! > chances[top]! + 1e-6) top = m;
-    found.push({ at: slots[top]!, chance: chances[top]! });
+  for (let n = 0; n < slots.length; n += slotsPerGroup) {
+    let best = n;
+    for (let m = n; m < Math.min(n + slotsPerGroup, slots.length); m++)
+      if (chances[m]! > chances[best]! + 1e-6) best = m;
+    found.push({ at: slots[best]!, chance: chances[best]! });
   }
   return found;
 }
@@ -46,21 +47,21 @@ function planRetry(
   world: World,
   bill: Bill,
   days: readonly { at: number; chance: number }[],
-  left: number,
+  retriesLeft: number,
 ): Choice | null {
   const { cost, valueAt } = retryValueOfInvoice(bill);
-  const worth = days.map(({ at }) => valueAt(at));
-  const worthOf = (day: number, rest: number) =>
-    days[day]!.chance * worth[day]! - cost + (1 - days[day]!.chance) * rest;
-  const tries = left - 1;
-  // A failed attempt lowers the chances, so these bound the value. Most days can be skipped.
-  const hopeful = computeRestValues(
-    worth,
+  const values = days.map(({ at }) => valueAt(at));
+  const valueOn = (day: number, rest: number) =>
+    days[day]!.chance * values[day]! - cost + (1 - days[day]!.chance) * rest;
+  const laterRetries = retriesLeft - 1;
+  // Failed attempts lower the chances, so these bound the value. Most days can be skipped.
+  const upperValues = computeRestValues(
+    values,
     days.map(({ chance }) => chance),
-    tries,
+    laterRetries,
     cost,
   );
-  const bounds = days.map((_, day) => worthOf(day, hopeful[day + 1]!));
+  const bounds = days.map((_, day) => valueOn(day, upperValues[day + 1]!));
   const order = days.map((_, day) => day).sort((a, b) => bounds[b]! - bounds[a]!);
   let found: Choice | null = null;
   let most = 0;
@@ -68,8 +69,8 @@ function planRetry(
     if (bounds[day]! <= most) break;
     const { at, chance } = days[day]!;
     const failed = [new Date(at)];
-    const later = days.slice(day + 1).map((other) => world.approval(bill, new Date(other.at), failed));
-    const value = worthOf(day, computeRestValues(worth.slice(day + 1), later, tries, cost)[0]!);
+    const laterChances = days.slice(day + 1).map((day) => world.approval(bill, new Date(day.at), failed));
+    const value = valueOn(day, computeRestValues(values.slice(day + 1), laterChances, laterRetries, cost)[0]!);
     if (value <= most) continue;
     most = value;
     found = { at, chance };
@@ -77,19 +78,19 @@ function planRetry(
   return found;
 }
 
-/** Values of the best plans from each day on, if retries are independent. */
+/** From each day on, if retries are independent. */
 function computeRestValues(
-  worth: readonly number[],
+  values: readonly number[],
   chances: readonly number[],
-  tries: number,
+  retryCount: number,
   cost: number,
 ): Float64Array {
-  let now = new Float64Array(worth.length + 1);
-  for (let left = 1; left <= tries; left++) {
-    const value = new Float64Array(worth.length + 1);
-    for (let day = worth.length - 1; day >= 0; day--) {
+  let now = new Float64Array(values.length + 1);
+  for (let retriesLeft = 1; retriesLeft <= retryCount; retriesLeft++) {
+    const value = new Float64Array(values.length + 1);
+    for (let day = values.length - 1; day >= 0; day--) {
       const chance = chances[day]!;
-      value[day] = Math.max(value[day + 1]!, chance * worth[day]! - cost + (1 - chance) * now[day + 1]!);
+      value[day] = Math.max(value[day + 1]!, chance * values[day]! - cost + (1 - chance) * now[day + 1]!);
     }
     now = value;
   }

@@ -12,15 +12,15 @@ import type { Charge } from "../worlds/world.ts";
 import { declineGroupOf } from "./policy.ts";
 
 interface OtherCustomers {
-  note(charge: Charge, customer: string): void;
-  triableAt(charge: Charge, now: number): number;
+  recordCharge(charge: Charge, customer: string): void;
+  retryAllowedAt(charge: Charge, now: number): number;
 }
 
 export function createOtherCustomers(): OtherCustomers {
   const atBanks = new Map<string, OutageEvidence[]>();
   let all: OutageEvidence[] = [];
   return {
-    note(charge, customer) {
+    recordCharge(charge, customer) {
       const isDown = !charge.approved && declineGroupOf(charge) === "ISSUER_DOWN";
       const attempt = { customer, at: charge.at, route: routeOf(charge), isDown };
       all = [...all, attempt].slice(-MAX_ATTEMPTS_OVERALL);
@@ -28,7 +28,7 @@ export function createOtherCustomers(): OtherCustomers {
       if (cardIssuer === undefined) return;
       atBanks.set(cardIssuer, [...(atBanks.get(cardIssuer) ?? []), attempt].slice(-MAX_ATTEMPTS_AT_PLACE));
     },
-    triableAt(charge, now) {
+    retryAllowedAt(charge, now) {
       const latest = (attempts: readonly OutageEvidence[]) =>
         attempts.filter(({ at }) => now - at.getTime() < OUTAGE_LOOKBACK_MS);
       const { cardIssuer } = charge;

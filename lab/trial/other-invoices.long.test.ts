@@ -67,7 +67,8 @@ test("the engine recovers more with fewer retries when it sees a customer's othe
   const seeds = [1, 2, 3, 4];
   const run = (policy: () => Policy) => {
     const runs = seeds.map((seed) => computeFigures(runTrial(createEmptyAccountsWorld(), policy(), seed, 80)));
-    const mean = (of: (figures: Figures) => number) => runs.reduce((sum, each) => sum + of(each), 0) / runs.length;
+    const mean = (select: (figures: Figures) => number) =>
+      runs.reduce((sum, each) => sum + select(each), 0) / runs.length;
     return { value: mean(({ value }) => value), tries: mean(({ attemptsPerRecovery }) => attemptsPerRecovery!) };
   };
   const heeding = run(() => createDunlinPolicy(newLearnedModel()));

@@ -19,7 +19,7 @@ const buildAttempt = (bill: Bill, day: number, cardBrand: string, code: string |
 const openAfter = (attempts: Attempt[]): OpenCase => {
   const charges = attempts.filter(({ bill }) => bill === BILL).map(({ charge }) => charge);
   const endsAt = START + 28 * DAY_MS;
-  return { bill: BILL, charges, triesLeft: 1, endsAt, attempts, byCard: new Map(), byCustomer: new Map() };
+  return { bill: BILL, charges, retriesLeft: 1, endsAt, attempts, byCard: new Map(), byCustomer: new Map() };
 };
 const isRetryAllowed = (...attempts: Attempt[]) => findRules(openAfter(attempts)).allow(START + 9 * DAY_MS);
 
@@ -36,10 +36,10 @@ test("an approval on another network unblocks nothing on the subscription's card
 test("an answer to a card of another network applies to that card, and to both in doubt, when there are no fingerprints", () => {
   const short = buildAttempt(BILL, 1, "Visa", "51");
   const again = buildAttempt(BILL, 9, "Visa", "51");
-  const tried = { charge: again.charge, choice: { at: +again.charge.at, chance: null } };
+  const retry = { charge: again.charge, choice: { at: +again.charge.at, chance: null } };
   const results = ["Mastercard", "visa", ""].map((brand) => {
     const before = [buildAttempt(OTHER, 0, brand, "41"), short, paidByMastercard];
-    return [isRetryAllowed(...before), countBrokenRules([{ ...tried, open: openAfter([...before, again]) }])];
+    return [isRetryAllowed(...before), countBrokenRules([{ ...retry, open: openAfter([...before, again]) }])];
   });
   assert.deepEqual(results, [
     [true, 0],
@@ -49,21 +49,24 @@ test("an answer to a card of another network applies to that card, and to both i
 });
 
 test("a decline on another invoice expires after a month when the card was approved since, and not before", () => {
-  const told = (day: number, code: string, advice = "", brand = "visa") =>
+  const declined = (day: number, code: string, advice = "", brand = "visa") =>
     buildAttempt(OTHER, day, brand, code, { networkAdviceCode: advice, cardFingerprint: "f" });
-  const results = (barred: Attempt, ...paid: Attempt[]) => {
-    const short = buildAttempt(BILL, 1, barred.charge.cardBrand!, "51", { cardFingerprint: "f" });
-    const again = buildAttempt(BILL, 9, barred.charge.cardBrand!, "51", { cardFingerprint: "f" });
-    const tried = { charge: again.charge, choice: { at: +again.charge.at, chance: null } };
-    const before = [barred, ...paid, short];
-    return [isRetryAllowed(...before), countBrokenRules([{ ...tried, open: openAfter([...before, again]) }])];
+  const results = (blocked: Attempt, ...paid: Attempt[]) => {
+    const short = buildAttempt(BILL, 1, blocked.charge.cardBrand!, "51", { cardFingerprint: "f" });
+    const again = buildAttempt(BILL, 9, blocked.charge.cardBrand!, "51", { cardFingerprint: "f" });
+    const retry = { charge: again.charge, choice: { at: +again.charge.at, chance: null } };
+    const before = [blocked, ...paid, short];
+    return [isRetryAllowed(...before), countBrokenRules([{ ...retry, open: openAfter([...before, again]) }])];
   };
   const paid = buildAttempt(OTHER, -5, "visa", null, { cardFingerprint: "f" });
-  assert.deepEqual(results(told(-21, "57"), paid), [true, 0]);
-  assert.deepEqual(results(told(-21, "05", "03", "mastercard"), paid), [true, 0]);
-  assert.deepEqual(results(told(-20.9, "57"), paid), [false, 1]);
-  assert.deepEqual(results(told(-21, "57")), [false, 1]);
-  assert.deepEqual(results(told(-21, "57"), { ...paid, charge: { ...paid.charge, cardFingerprint: "g" } }), [false, 1]);
+  assert.deepEqual(results(declined(-21, "57"), paid), [true, 0]);
+  assert.deepEqual(results(declined(-21, "05", "03", "mastercard"), paid), [true, 0]);
+  assert.deepEqual(results(declined(-20.9, "57"), paid), [false, 1]);
+  assert.deepEqual(results(declined(-21, "57")), [false, 1]);
+  assert.deepEqual(results(declined(-21, "57"), { ...paid, charge: { ...paid.charge, cardFingerprint: "g" } }), [
+    false,
+    1,
+  ]);
 });
 
 test("a card's decline on another customer's invoice applies to every customer who pays with it", () => {
@@ -74,8 +77,8 @@ test("a card's decline on another customer's invoice applies to every customer w
     const again = buildAttempt(BILL, 9, "mastercard", "51", card);
     const byCustomer = new Map([[others.customerId, onCard]]);
     const before = { ...openAfter([short]), byCard: new Map([["shared", [...onCard, short]]]), byCustomer };
-    const tried = { charge: again.charge, choice: { at: +again.charge.at, chance: null } };
-    return [findRules(before).allow(START + 9 * DAY_MS), countBrokenRules([{ ...tried, open: before }])];
+    const retry = { charge: again.charge, choice: { at: +again.charge.at, chance: null } };
+    return [findRules(before).allow(START + 9 * DAY_MS), countBrokenRules([{ ...retry, open: before }])];
   };
   const advised = buildAttempt(others, 8.5, "mastercard", "51", { ...card, networkAdviceCode: "25" });
   const crowd = Array.from({ length: 10 }, (_, n) => buildAttempt(others, 8.2 + n / 100, "mastercard", "51", card));
@@ -101,14 +104,14 @@ test("customers with the same card share its replacement, but no card used befor
 });
 
 test("a substitute card of another network follows its own network's rules when the first card is charged again", () => {
-  const tries = (brand: string, other: string, code: string, networkAdviceCode = "") => [
+  const retryCounts = (brand: string, other: string, code: string, networkAdviceCode = "") => [
     buildAttempt(BILL, 0, brand, "51"),
     buildAttempt(BILL, 1, other, code, { networkAdviceCode }),
     buildAttempt(BILL, 2, brand, "51"),
   ];
-  assert.equal(isRetryAllowed(...tries("visa", "mastercard", "51", "03")), false);
-  assert.equal(isRetryAllowed(...tries("visa", "mastercard", "57")), true);
-  assert.equal(isRetryAllowed(...tries("mastercard", "visa", "57")), false);
+  assert.equal(isRetryAllowed(...retryCounts("visa", "mastercard", "51", "03")), false);
+  assert.equal(isRetryAllowed(...retryCounts("visa", "mastercard", "57")), true);
+  assert.equal(isRetryAllowed(...retryCounts("mastercard", "visa", "57")), false);
 });
 
 test("a debit keeps its scheme's count when another subscription is paid by card and no fingerprint names either", () => {

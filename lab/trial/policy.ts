@@ -11,7 +11,7 @@ import type { Bill, Charge } from "../worlds/world.ts";
 
 export const MAX_RETRIES = 6;
 
-/** A bank debit has fewer if its scheme allows fewer presentations. */
+/** Fewer if a debit's scheme allows fewer presentations. */
 export const maxRetriesFor = (bill: Bill) =>
   Math.min(MAX_RETRIES, (findBankDebit(bill.first.paymentMethodType)?.presentationsMax ?? MAX_RETRIES + 1) - 1);
 
@@ -23,7 +23,7 @@ export interface Attempt {
 export interface OpenCase {
   bill: Bill;
   charges: Charge[];
-  triesLeft: number;
+  retriesLeft: number;
   endsAt: number;
   attempts: readonly Attempt[];
   byCard: ReadonlyMap<string, readonly Attempt[]>;
@@ -36,18 +36,15 @@ export interface Choice {
   chance: number | null;
 }
 
-/** Each run gets a new policy, without knowledge of the world. */
+/** New for each run, without knowledge of the world. */
 export interface Policy {
-  /** When an invoice is first charged, paid or not, in order of time. */
+  /** Paid or not, in order of time. */
   billed?(bill: Bill): void;
   /** Later than `now` and before the window's end; null: none for now. */
   next(open: OpenCase, now: number): Choice | null;
-  /**
-   * Whether a case without a next retry stays open for the customer's other outcomes. With this method, other invoices' charges
-   * cause new plans.
-   */
+  /** Whether a case without a next retry stays open. With this method, other invoices' charges cause new plans. */
   waits?(open: OpenCase, now: number): boolean;
-  /** Called right before the retry. Returns the same choice, a later one, or null to give up. */
+  /** Right before the retry. Returns the same choice, a later one, or null to give up. */
   reconsidered?(open: OpenCase, choice: Choice): Choice | null;
   answered?(open: OpenCase, choice: Choice, charge: Charge): void;
 }
@@ -55,43 +52,41 @@ export interface Policy {
 export interface Rules {
   notBefore: number;
   allow(at: number): boolean;
-  triesMax: number;
-  limits(from: number, tries: number): PlanLimit[];
+  retriesMax: number;
+  limits(from: number, retryCount: number): PlanLimit[];
 }
 
-/** Applies the guard that the service uses. */
+/** The guard that the service uses. */
 export function findRules(open: OpenCase): Rules {
   const last = open.charges.at(-1)!;
   const isDebit = findBankDebit(last.paymentMethodType) !== undefined;
   if (isDebit && endsRetries(declineGroupOf(last)))
-    return { notBefore: 0, allow: () => false, triesMax: 0, limits: () => [] };
+    return { notBefore: 0, allow: () => false, retriesMax: 0, limits: () => [] };
   const guards = findCurrentCardCharges(open).map((charge) => buildGuardFor(open, charge));
   return {
     notBefore: Math.max(...guards.map(({ notBefore }) => notBefore?.at ?? 0)),
     allow: (at) => guards.every((guard) => findForbiddingRule(guard, at) === null),
-    triesMax: Math.min(...guards.map(({ attemptsLeft }) => attemptsLeft?.count ?? Number.POSITIVE_INFINITY)),
-    limits: (from, tries) => guards.flatMap((guard) => findFillableLimits(guard, from, tries)),
+    retriesMax: Math.min(...guards.map(({ attemptsLeft }) => attemptsLeft?.count ?? Number.POSITIVE_INFINITY)),
+    limits: (from, retryCount) => guards.flatMap((guard) => findFillableLimits(guard, from, retryCount)),
   };
 }
 
 /**
- * Returns the charges on the subscription's latest card. Another card on another subscription may be a replacement or a second
- * card, so the rules have to hold for both. Without a fingerprint any later attempt may show another card.
+ * On the subscription's latest card. Another subscription's card may be a replacement or a second card, so the rules hold for
+ * both. Without a fingerprint any later attempt may show another card.
  */
 function findCurrentCardCharges(open: OpenCase): Charge[] {
   const { bill, attempts } = open;
-  const own = attempts.findLast((attempt) => attempt.bill.subscriptionId === bill.subscriptionId)!.charge;
+  const ownCharge = attempts.findLast((attempt) => attempt.bill.subscriptionId === bill.subscriptionId)!.charge;
   const latest = attempts.at(-1)!.charge;
   const isOne =
-    latest === own || (latest.cardFingerprint !== undefined && latest.cardFingerprint === own.cardFingerprint);
-  const shown = isOne ? [latest] : [own, latest];
+    latest === ownCharge ||
+    (latest.cardFingerprint !== undefined && latest.cardFingerprint === ownCharge.cardFingerprint);
+  const shown = isOne ? [latest] : [ownCharge, latest];
   return [...shown, ...shown.flatMap((charge) => findReplacementCharges(open, charge))];
 }
 
-/**
- * Returns the charges on cards that others who shared this card use now, if charged only since. A card replaced for them is
- * replaced for all.
- */
+/** On cards that others who shared this card use now, if charged only since: a card replaced for them is replaced for all. */
 function findReplacementCharges({ bill, byCard, byCustomer }: OpenCase, { cardFingerprint = "" }: Charge): Charge[] {
   const onCard = byCard.get(cardFingerprint) ?? [];
   const others = new Set(onCard.map((attempt) => attempt.bill.customerId).filter((id) => id !== bill.customerId));
@@ -106,8 +101,8 @@ function findReplacementCharges({ bill, byCard, byCustomer }: OpenCase, { cardFi
 function mayBeOneCard(a: Charge, b: Charge): boolean {
   if (a.cardFingerprint !== undefined || b.cardFingerprint !== undefined)
     return a.cardFingerprint === b.cardFingerprint;
-  const [one, other] = [a, b].map(({ cardBrand }) => findCardNetwork(cardBrand ?? null));
-  return one === other || one === UNKNOWN_NETWORK || other === UNKNOWN_NETWORK;
+  const [networkA, networkB] = [a, b].map(({ cardBrand }) => findCardNetwork(cardBrand ?? null));
+  return networkA === networkB || networkA === UNKNOWN_NETWORK || networkB === UNKNOWN_NETWORK;
 }
 
 const cardKeyOf = ({ cardFingerprint, cardBrand }: Charge) =>
@@ -117,30 +112,30 @@ function attemptsWith({ bill, attempts, byCard }: OpenCase, { cardFingerprint }:
   const onCard = cardFingerprint === undefined ? undefined : byCard.get(cardFingerprint);
   const others = onCard?.filter((attempt) => attempt.bill.customerId !== bill.customerId) ?? [];
   if (others.length === 0) return attempts;
-  return [...attempts, ...others].sort((one, other) => one.charge.at.getTime() - other.charge.at.getTime());
+  return [...attempts, ...others].sort((a, b) => a.charge.at.getTime() - b.charge.at.getTime());
 }
 
-function buildGuardFor(open: OpenCase, present: Charge): Guard {
+function buildGuardFor(open: OpenCase, currentCharge: Charge): Guard {
   const { bill, attempts } = open;
-  const { paymentMethodType, cardBrand, cardCountry } = present;
+  const { paymentMethodType, cardBrand, cardCountry } = currentCharge;
   const alsoCharged = findSubstituteCards(
     attempts.map(({ bill, charge }) => ({ invoiceId: bill.id, card: cardKeyOf(charge) })),
   );
   const ledger: LedgerEntry[] = [];
-  for (const attempt of attemptsWith(open, present)) {
+  for (const attempt of attemptsWith(open, currentCharge)) {
     const { charge } = attempt;
     const onThisInvoice = attempt.bill.id === bill.id;
-    const isOnCard = mayBeOneCard(charge, present);
-    const isStandIn = !isOnCard && alsoCharged.has(cardKeyOf(charge));
+    const isOnCard = mayBeOneCard(charge, currentCharge);
+    const isOnSubstitute = !isOnCard && alsoCharged.has(cardKeyOf(charge));
     ledger.push({
       at: charge.at,
       amount: attempt.bill.amount,
       approved: charge.approved,
       onThisInvoice,
-      onPresentCard: isOnCard || isStandIn,
+      onPresentCard: isOnCard || isOnSubstitute,
       codes: codesOf(charge),
       clears: charge.approved && charge.cardFingerprint !== undefined && isOnCard,
-      ...(isStandIn && { standIn: instrumentOf(charge) }),
+      ...(isOnSubstitute && { standIn: instrumentOf(charge) }),
     });
   }
   return buildGuard({

@@ -8,9 +8,9 @@ import { runTrial } from "./run-trial.ts";
 import { even } from "./scheduled-policies.ts";
 
 test("the engine predicts another policy's attempts better than their mean, worse than the world itself, and warm better than cold", async () => {
-  const look = async (learned = fromPretrained(readPretrainedModel())) =>
-    measurePredictionLoss(await openWorld("balances"), learned, 71, 400);
-  const [warm, again, cold] = [await look(), await look(), await look(newLearnedModel())];
+  const measure = async (model = fromPretrained(readPretrainedModel())) =>
+    measurePredictionLoss(await openWorld("balances"), model, 71, 400);
+  const [warm, again, cold] = [await measure(), await measure(), await measure(newLearnedModel())];
   assert.ok(warm.tries > 400);
   assert.deepEqual(again, warm);
   assert.ok(warm.engine < 0.95 * warm.share, `${warm.engine} of ${warm.share}`);
@@ -18,5 +18,5 @@ test("the engine predicts another policy's attempts better than their mean, wors
   assert.ok(warm.early < cold.early, `${warm.early}, cold ${cold.early}`);
   assert.deepEqual([cold.tries, cold.share, cold.world], [warm.tries, warm.share, warm.world], "the same tries");
   const unwatched = runTrial(await openWorld("balances"), even(), 71, 400);
-  assert.equal(warm.tries, unwatched.tries.length, "which nobody who looks on changes");
+  assert.equal(warm.tries, unwatched.retries.length, "which nobody who looks on changes");
 });

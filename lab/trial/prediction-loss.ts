@@ -7,7 +7,7 @@ import { even } from "./scheduled-policies.ts";
 /** Mean negative log probability (nats) of six evenly spaced retries. */
 export interface PredictionLoss {
   tries: number;
-  /** Learns from each attempt after predicting it. `early`: over the first quarter. */
+  /** Learns from each attempt after predicting it. `early`: first quarter. */
   engine: number;
   early: number;
   share: number;
@@ -17,17 +17,17 @@ export interface PredictionLoss {
 /** Distance of clamped probabilities from 0 and 1. */
 const MIN_CHANCE = 1e-4;
 
-/** Another policy retries, so two engines are judged by the same attempts and luck hides no small difference. */
+/** Another policy retries, so two engines are judged by the same attempts. */
 export function measurePredictionLoss(
   world: World,
-  learned: LearnedModel,
+  model: LearnedModel,
   seed: number,
   customers: number,
 ): PredictionLoss {
   const byEngine: number[] = [];
   const byWorld: number[] = [];
   let approvals = 0;
-  const engine = createDunlinPolicy(learned, {
+  const engine = createDunlinPolicy(model, {
     foresaw(chance, approved) {
       byEngine.push(logLoss(chance, approved));
       approvals += Number(approved);
@@ -42,7 +42,7 @@ export function measurePredictionLoss(
         // The choice is unused; the call creates the engine's posterior.
         engine.next(open, now);
         const choice = policy.next(open, now);
-        // Asked now: right before the attempt the world has already advanced to the next invoice.
+        // Asked now: later the world has advanced to the next invoice.
         return choice && { ...choice, chance: world.approval(open.bill, new Date(choice.at)) };
       },
       answered(open, choice, charge) {
@@ -53,12 +53,12 @@ export function measurePredictionLoss(
     seed,
     customers,
   );
-  const tries = byEngine.length;
-  const share = approvals / tries;
+  const retryCount = byEngine.length;
+  const share = approvals / retryCount;
   return {
-    tries,
+    tries: retryCount,
     engine: mean(byEngine),
-    early: mean(byEngine.slice(0, Math.ceil(tries / 4))),
+    early: mean(byEngine.slice(0, Math.ceil(retryCount / 4))),
     share: share * logLoss(share, true) + (1 - share) * logLoss(share, false),
     world: mean(byWorld),
   };

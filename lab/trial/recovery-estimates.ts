@@ -16,28 +16,28 @@ export interface RecoveryEstimates {
   even: EstimatedRecovery;
 }
 
-/** Compares the engine's estimates at each first failure with the actual recovery. */
+/** At each first failure, against the actual recovery. */
 export function compareRecoveryEstimates(
   world: World,
-  learned: LearnedModel,
+  model: LearnedModel,
   seed: number,
   customers: number,
 ): RecoveryEstimates {
-  const said = new Map<string, { plan: number; even: number }>();
-  const engine = createDunlinPolicy(learned, {
+  const estimates = new Map<string, { plan: number; even: number }>();
+  const engine = createDunlinPolicy(model, {
     promised({ id }, { planRecovers, recovers }) {
-      said.set(id, { plan: planRecovers, even: recovers });
+      estimates.set(id, { plan: planRecovers, even: recovers });
     },
   });
-  const ours = recoveredByInvoice(runTrial(world, engine, seed, customers));
-  const theirs = recoveredByInvoice(runTrial(world, even(), seed, customers));
-  const both = [...said].filter(([id]) => ours.has(id) && theirs.has(id));
-  const mean = (of: (each: (typeof both)[number]) => number) =>
-    both.reduce((sum, each) => sum + of(each), 0) / both.length;
+  const byEngine = recoveredByInvoice(runTrial(world, engine, seed, customers));
+  const byEven = recoveredByInvoice(runTrial(world, even(), seed, customers));
+  const both = [...estimates].filter(([id]) => byEngine.has(id) && byEven.has(id));
+  const mean = (select: (each: (typeof both)[number]) => number) =>
+    both.reduce((sum, each) => sum + select(each), 0) / both.length;
   return {
     cases: both.length,
-    plan: { promised: mean(([, { plan }]) => plan), reached: mean(([id]) => Number(ours.get(id))) },
-    even: { promised: mean(([, said]) => said.even), reached: mean(([id]) => Number(theirs.get(id))) },
+    plan: { promised: mean(([, { plan }]) => plan), reached: mean(([id]) => Number(byEngine.get(id))) },
+    even: { promised: mean(([, estimate]) => estimate.even), reached: mean(([id]) => Number(byEven.get(id))) },
   };
 }
 

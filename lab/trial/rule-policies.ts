@@ -5,8 +5,8 @@ import type { Charge } from "../worlds/world.ts";
 import { customerLocaleOf, declineGroupOf, findRules, type Policy } from "./policy.ts";
 
 /**
- * Missing money waits for the country's next likely pay day, an outage for half a day, a limit for the next local day. All else
- * is spread evenly, in the local morning. Lost cards are not retried.
+ * Missing money waits for the country's next likely pay day, an outage half a day, a limit for the next local day. Others are
+ * spread evenly, in local mornings. Lost cards are not retried.
  */
 export const expert = (): Policy => ({
   next(open, now) {
@@ -14,7 +14,7 @@ export const expert = (): Policy => ({
     if (group === "HARD_CARD" || group === "REVOKED" || group === "FRAUD" || group === "AUTH_REQUIRED") return null;
     const { zone, country } = customerLocaleOf(open.bill);
     const rules = findRules(open);
-    const gap = (open.endsAt - now) / (open.triesLeft + 0.5);
+    const gap = (open.endsAt - now) / (open.retriesLeft + 0.5);
     const morning = (days: number) => atLocalTime(zone, addDays(localDay(zone, now), days), 9);
     let at = now + gap;
     if (group === "ISSUER_DOWN") at = now + 12 * HOUR_MS;

@@ -11,15 +11,12 @@ export interface TrialRetry {
 
 export interface Trial {
   cases: OpenCase[];
-  tries: TrialRetry[];
+  retries: TrialRetry[];
 }
 
-/**
- * Retries come in order of time between the invoices. The next invoice's time is known only once the world has made it, so the
- * world is at most one invoice ahead.
- */
+/** In order of time. The next invoice's time is known only once made, so the world is at most one invoice ahead. */
 export function runTrial(world: World, policy: Policy, seed: number, customers: number): Trial {
-  const trial: Trial = { cases: [], tries: [] };
+  const trial: Trial = { cases: [], retries: [] };
   const attempts = new Map<string, Attempt[]>();
   const byCard = new Map<string, Attempt[]>();
   const waiting = createTimeQueue<{ open: OpenCase; choice: Choice }>();
@@ -31,37 +28,37 @@ export function runTrial(world: World, policy: Policy, seed: number, customers: 
   };
   const plan = (open: OpenCase, now: number) => {
     planned.get(open.bill.customerId)?.delete(open);
-    if (open.triesLeft <= 0 || now >= open.endsAt) return;
-    const chosen = policy.next(open, now);
-    const choice = chosen && { ...chosen, at: Math.floor(chosen.at) };
+    if (open.retriesLeft <= 0 || now >= open.endsAt) return;
+    const nextChoice = policy.next(open, now);
+    const choice = nextChoice && { ...nextChoice, at: Math.floor(nextChoice.at) };
     if (choice && choice.at > now && choice.at < open.endsAt) wait(open, choice);
     else if (policy.waits?.(open, now)) wait(open, null);
   };
-  /** After another invoice's charge, the customer's open cases can be planned again. */
-  const tell = ({ id, customerId }: Bill, now: number) => {
+  /** After another invoice's charge. */
+  const replanOthers = ({ id, customerId }: Bill, now: number) => {
     if (!policy.waits) return;
     for (const open of [...(planned.get(customerId)?.keys() ?? [])]) if (open.bill.id !== id) plan(open, now);
   };
-  const attempt = (open: OpenCase, chosen: Choice) => {
-    // Another invoice's attempt on the same card may have changed the rules.
-    if (!findRules(open).allow(chosen.at)) {
-      plan(open, chosen.at);
+  const attempt = (open: OpenCase, plannedChoice: Choice) => {
+    // Another invoice's attempt may have changed the rules.
+    if (!findRules(open).allow(plannedChoice.at)) {
+      plan(open, plannedChoice.at);
       return;
     }
-    const choice = policy.reconsidered ? policy.reconsidered(open, chosen) : chosen;
+    const choice = policy.reconsidered ? policy.reconsidered(open, plannedChoice) : plannedChoice;
     if (!choice || choice.at >= open.endsAt) return;
-    if (choice.at > chosen.at) {
+    if (choice.at > plannedChoice.at) {
       wait(open, choice);
       return;
     }
     const charge = world.charge(open.bill, new Date(choice.at));
-    open.triesLeft--;
+    open.retriesLeft--;
     open.charges.push(charge);
-    note(open.attempts as Attempt[], { bill: open.bill, charge });
-    trial.tries.push({ open, choice, charge });
+    recordAttempt(open.attempts as Attempt[], { bill: open.bill, charge });
+    trial.retries.push({ open, choice, charge });
     policy.answered?.(open, choice, charge);
     if (!charge.approved) plan(open, choice.at);
-    tell(open.bill, choice.at);
+    replanOthers(open.bill, choice.at);
   };
   const attemptUntil = (time: number) => {
     while (waiting.nextAt() <= time) {
@@ -81,8 +78,8 @@ export function runTrial(world: World, policy: Policy, seed: number, customers: 
   attemptUntil(Number.MAX_VALUE);
   return trial;
 
-  function note(known: Attempt[], attempt: Attempt) {
-    known.push(attempt);
+  function recordAttempt(customerAttempts: Attempt[], attempt: Attempt) {
+    customerAttempts.push(attempt);
     const card = attempt.charge.cardFingerprint;
     if (card === undefined) return;
     const onCard = byCard.get(card);
@@ -91,17 +88,25 @@ export function runTrial(world: World, policy: Policy, seed: number, customers: 
   }
 
   function begin(bill: Bill) {
-    const known = attempts.get(bill.customerId) ?? [];
-    attempts.set(bill.customerId, known);
-    note(known, { bill, charge: bill.first });
+    const customerAttempts = attempts.get(bill.customerId) ?? [];
+    attempts.set(bill.customerId, customerAttempts);
+    recordAttempt(customerAttempts, { bill, charge: bill.first });
     policy.billed?.(bill);
-    tell(bill, bill.createdAt.getTime());
+    replanOthers(bill, bill.createdAt.getTime());
     if (bill.first.approved) return;
     const createdAt = bill.createdAt.getTime();
     const endsAt = createdAt + bill.windowDays * DAY_MS;
     const charges = [bill.first];
     const triesLeft = maxRetriesFor(bill);
-    const open: OpenCase = { bill, charges, triesLeft, endsAt, attempts: known, byCard, byCustomer: attempts };
+    const open: OpenCase = {
+      bill,
+      charges,
+      retriesLeft: triesLeft,
+      endsAt,
+      attempts: customerAttempts,
+      byCard,
+      byCustomer: attempts,
+    };
     trial.cases.push(open);
     plan(open, createdAt);
   }

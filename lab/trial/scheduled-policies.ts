@@ -7,12 +7,12 @@ function retryOnDays(daysOf: (open: OpenCase) => readonly number[]): Policy {
   return {
     next(open, now) {
       const days = daysOf(open);
-      const tried = maxRetriesFor(open.bill) - open.triesLeft;
-      const day = days[tried];
+      const triedCount = maxRetriesFor(open.bill) - open.retriesLeft;
+      const day = days[triedCount];
       if (day === undefined) return null;
       const rules = findRules(open);
-      const planned = open.bill.createdAt.getTime() + day * DAY_MS;
-      for (let at = Math.max(planned, now + HOUR_MS, rules.notBefore); at < open.endsAt; at += HOUR_MS)
+      const plannedAt = open.bill.createdAt.getTime() + day * DAY_MS;
+      for (let at = Math.max(plannedAt, now + HOUR_MS, rules.notBefore); at < open.endsAt; at += HOUR_MS)
         if (rules.allow(at)) return { at, chance: null };
       return null;
     },
@@ -23,5 +23,5 @@ export const fixed = () => retryOnDays(() => [1, 3, 5, 7]);
 
 export const ladder = () => retryOnDays(() => [1, 3, 8, 10, 12]);
 
-/** The last one an hour before the window's end: the best static policy known. */
+/** The best static policy known; the last retry is an hour before the window's end. */
 export const even = () => retryOnDays(({ bill }) => evenlySpacedDays(bill.windowDays, maxRetriesFor(bill)));

@@ -1,4 +1,4 @@
-/** A binary heap. Ties keep the order of insertion. */
+/** Ties keep the order of insertion. */
 export function createTimeQueue<T>() {
   const heap: { at: number; order: number; value: T }[] = [];
   let pushed = 0;

@@ -5,18 +5,15 @@ import type { Bill, World } from "../worlds/world.ts";
 const YEAR_DAYS = 365;
 const OTHER_CYCLE_SHARE = 1e-5;
 
-/**
- * Returns true pay days as probabilities of the model's cycles. Nearly all goes to those that agree best over a year. null if pay
- * days cannot be known.
- */
+/** As probabilities of the model's cycles, nearly all on those that agree best over a year. Null if unknowable. */
 export function createPayDayTeller(world: World): (bill: Bill) => Float64Array | null {
-  const told = new Map<string, Float64Array | null>();
+  const cyclesByCustomer = new Map<string, Float64Array | null>();
   return (bill) => {
-    let cycles = told.get(bill.customerId);
+    let cycles = cyclesByCustomer.get(bill.customerId);
     if (cycles === undefined) {
       const isPayDay = world.payDays?.(bill) ?? null;
       cycles = isPayDay && cycleChancesOf(isPayDay, Math.floor(bill.createdAt.getTime() / DAY_MS));
-      told.set(bill.customerId, cycles);
+      cyclesByCustomer.set(bill.customerId, cycles);
     }
     return cycles;
   };

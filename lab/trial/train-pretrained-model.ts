@@ -31,16 +31,16 @@ export const TRAINING_WORLDS: readonly World[] = [
   createSilentWorld(consumers({ tight: 0.9, left: 0.8 })),
 ];
 
-export function trainPretrainedModel(customers: number, said: (line: string) => void): PretrainedModel {
+export function trainPretrainedModel(customers: number, report: (line: string) => void): PretrainedModel {
   const portable = new Set<number>();
   const models = TRAINING_WORLDS.map((world, n): LearnedModel => {
-    const learned = newLearnedModel();
-    const named = (name: string) => {
+    const model = newLearnedModel();
+    const noteFeature = (name: string) => {
       if (isPortableFeature(name)) portable.add(featureIndex(name));
     };
-    const { cases, tries } = runTrial(world, createDunlinPolicy(learned, { named }), 1001 + n, customers);
-    said(`${world.name}: ${cases.length} cases, ${tries.length} tries`);
-    return learned;
+    const { cases, retries } = runTrial(world, createDunlinPolicy(model, { named: noteFeature }), 1001 + n, customers);
+    report(`${world.name}: ${cases.length} cases, ${retries.length} tries`);
+    return model;
   });
   return poolPretrainedModel(models, portable);
 }

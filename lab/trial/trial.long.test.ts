@@ -12,10 +12,10 @@ import { computeFigures } from "./trial-figures.ts";
 test("Dunlin beats six evenly spaced retries in the balances world, with fewer retries and no rule broken", async () => {
   const names = ["fixed", "even", "warm", "oracle"];
   const { policies, gapClosed } = comparePolicies(await openWorld("balances"), 71, 300, readPretrainedModel(), names);
-  const { even: spread, warm } = policies as { even: typeof policies.even; warm: typeof policies.warm };
+  const { even: evenFigures, warm } = policies as { even: typeof policies.even; warm: typeof policies.warm };
   assert.ok(gapClosed.fromEven! > 0.25, `${gapClosed.fromEven} of the gap from evenly spaced retries`);
   assert.ok(gapClosed.fromFixed! > 0.75, `${gapClosed.fromFixed} of the gap from fixed retries`);
-  assert.ok(warm!.attemptsPerRecovery! < 0.9 * spread!.attemptsPerRecovery!);
+  assert.ok(warm!.attemptsPerRecovery! < 0.9 * evenFigures!.attemptsPerRecovery!);
   assert.ok(Object.values(policies).every(({ brokenRules }) => brokenRules === 0));
   assert.ok(warm!.ece! < 0.05, `${warm!.ece}`);
 });
@@ -31,7 +31,9 @@ test("bank debits are presented at good times and no more often than their schem
 
 test("a new model is at most one point behind six evenly spaced retries", async () => {
   const world = await openWorld("balances");
-  const worth = (policy: Policy, seed: number) => computeFigures(runTrial(world, policy, seed, 250)).value;
-  const ahead = [74, 75].map((seed) => worth(createDunlinPolicy(newLearnedModel()), seed) - worth(even(), seed));
+  const valueWith = (policy: Policy, seed: number) => computeFigures(runTrial(world, policy, seed, 250)).value;
+  const ahead = [74, 75].map(
+    (seed) => valueWith(createDunlinPolicy(newLearnedModel()), seed) - valueWith(even(), seed),
+  );
   assert.ok(ahead[0]! + ahead[1]! > -0.02, `${ahead}`);
 });

@@ -18,9 +18,9 @@ import { calibrationError, computeFigures, expectedErrorIfTrue } from "./trial-f
 
 test("Dunlin beats six evenly spaced retries when charges report no codes, cards or countries", async () => {
   const world = createSilentWorld(await openWorld("balances"));
-  const spread = computeFigures(runTrial(world, even(), 73, 350));
+  const evenFigures = computeFigures(runTrial(world, even(), 73, 350));
   const warm = computeFigures(runTrial(world, createDunlinPolicy(fromPretrained(readPretrainedModel())), 73, 350));
-  assert.ok(warm.value > spread.value, `${warm.value} against ${spread.value}`);
+  assert.ok(warm.value > evenFigures.value, `${warm.value} against ${evenFigures.value}`);
 });
 
 test("the same seed gives the same figures", async () => {
@@ -32,7 +32,7 @@ test("the same seed gives the same figures", async () => {
 /** Builds a case of one card with charges at those hours. */
 function buildCase(cardBrand: string, type: string, charges: [hour: number, code?: string, advice?: string][]) {
   const start = Date.UTC(2026, 0, 1);
-  const made = charges.map(
+  const madeCharges = charges.map(
     ([hour, code, advice]): Charge => ({
       at: new Date(start + hour * 3_600_000),
       approved: false,
@@ -43,18 +43,18 @@ function buildCase(cardBrand: string, type: string, charges: [hour: number, code
       ...(advice ? { networkAdviceCode: advice } : {}),
     }),
   );
-  const bill = { id: "b", amount: 100, createdAt: new Date(start), windowDays: 28, first: made[0]! } as Bill;
-  const attempts = made.map((charge) => ({ bill, charge }));
+  const bill = { id: "b", amount: 100, createdAt: new Date(start), windowDays: 28, first: madeCharges[0]! } as Bill;
+  const attempts = madeCharges.map((charge) => ({ bill, charge }));
   const open: OpenCase = {
     bill,
-    charges: made,
-    triesLeft: 0,
+    charges: madeCharges,
+    retriesLeft: 0,
     endsAt: start + 28 * DAY_MS,
     attempts,
     byCard: new Map(),
     byCustomer: new Map(),
   };
-  return made.slice(1).map((charge) => ({ open, charge, choice: { at: charge.at.getTime(), chance: null } }));
+  return madeCharges.slice(1).map((charge) => ({ open, charge, choice: { at: charge.at.getTime(), chance: null } }));
 }
 
 test("the independent rule count detects the violations that the guard prevents", () => {
@@ -66,10 +66,14 @@ test("the independent rule count detects the violations that the guard prevents"
   assert.equal(countBrokenRules(buildCase("mastercard", "card", [[0, "51", "03"], [48]])), 1);
   assert.equal(countBrokenRules(buildCase("mastercard", "card", [[0, "51", "26"], [47]])), 1);
   assert.equal(countBrokenRules(buildCase("mastercard", "card", [[0, "51", "26"], [48]])), 0);
-  const told = (brand: string, advice: string) =>
+  const countBroken = (brand: string, advice: string) =>
     countBrokenRules(buildCase(brand, "card", [[0, "51", advice], [999]]));
   for (const advice of ["05", "22", "41", "42"])
-    assert.deepEqual([told("mastercard", advice), told("jcb", advice), told("visa", advice)], [1, 1, 0], advice);
+    assert.deepEqual(
+      [countBroken("mastercard", advice), countBroken("jcb", advice), countBroken("visa", advice)],
+      [1, 1, 0],
+      advice,
+    );
   assert.equal(countBrokenRules(buildCase("elo", "card", [[0, "51", "26"], [47]])), 1);
   assert.equal(countBrokenRules(buildCase("", "card", often(11, 2))), 1);
   for (const brand of ["amex", "American Express", "discover", "Diners", "diners_club"])
@@ -119,12 +123,12 @@ test("the rules of both cards apply when another subscription's card may be a se
     [24, "51"],
   ])[0]!;
   const bill = { ...open.bill, id: "other", subscriptionId: "another" };
-  const other = (hours: number, rest: Partial<Charge>) => ({
+  const otherCase = (hours: number, rest: Partial<Charge>) => ({
     bill,
     charge: { ...open.charges[0]!, at: new Date(+open.bill.createdAt + hours * 3_600_000), ...rest },
   });
-  const lost = other(25, { networkDeclineCode: "41" });
-  const good = other(26, { approved: true, cardFingerprint: "g" });
+  const lost = otherCase(25, { networkDeclineCode: "41" });
+  const good = otherCase(26, { approved: true, cardFingerprint: "g" });
   const allowed = (...attempts: (typeof good)[]) =>
     findRules({ ...open, attempts: [...open.attempts, ...attempts] }).allow(+open.bill.createdAt + 3 * DAY_MS);
   assert.deepEqual([allowed(good), allowed(lost), allowed(lost, good)], [true, false, false]);
@@ -141,8 +145,8 @@ test("a subscription's latest card is the one charged, even if another subscript
   });
   const bill = { ...open.bill, subscriptionId: "s" };
   const lost = later(25, "s", { cardFingerprint: "y", networkDeclineCode: "41" });
-  const other = later(26, "another", { approved: true });
-  const attempts = [...open.attempts.map(({ charge }) => ({ bill, charge })), lost, other];
+  const otherCase = later(26, "another", { approved: true });
+  const attempts = [...open.attempts.map(({ charge }) => ({ bill, charge })), lost, otherCase];
   assert.equal(findRules({ ...open, bill, attempts }).allow(+open.bill.createdAt + 3 * DAY_MS), false);
 });
 
@@ -151,7 +155,7 @@ test("the policy knows how many retries the rules leave, on a prepaid card and o
     [0, "51", "40"],
     [24, "51", "40"],
   ])[0]!.open;
-  assert.equal(findRules(prepaid).triesMax, 1);
+  assert.equal(findRules(prepaid).retriesMax, 1);
   // The chance grows with time: a single retry waits for the end, several begin earlier.
   const chance = (at: Date) => (+at - +prepaid.bill.createdAt) / (40 * DAY_MS);
   const world = {
@@ -160,14 +164,14 @@ test("the policy knows how many retries the rules leave, on a prepaid card and o
     charge: () => prepaid.charges[0]!,
     approval: (_: Bill, at: Date) => chance(at),
   };
-  const asked = { ...prepaid, bill: { ...prepaid.bill, currency: "USD" }, triesLeft: 5 };
-  const other = {
-    ...asked,
-    attempts: asked.attempts.map((each) => ({ ...each, charge: { ...each.charge, networkAdviceCode: "" } })),
+  const openCase = { ...prepaid, bill: { ...prepaid.bill, currency: "USD" }, retriesLeft: 5 };
+  const otherCase = {
+    ...openCase,
+    attempts: openCase.attempts.map((each) => ({ ...each, charge: { ...each.charge, networkAdviceCode: "" } })),
   };
   const daysAhead = (open: OpenCase) =>
     (oracle(world).next(open, +prepaid.charges[1]!.at)!.at - +prepaid.bill.createdAt) / DAY_MS;
-  assert.ok(daysAhead(asked) > 26 && daysAhead(other) < 26, `${daysAhead(asked)}, ${daysAhead(other)}`);
+  assert.ok(daysAhead(openCase) > 26 && daysAhead(otherCase) < 26, `${daysAhead(openCase)}, ${daysAhead(otherCase)}`);
   const paypal = buildCase("", "paypal", [[0], [24]])[0]!.open;
   assert.equal(findRules(paypal).limits(+paypal.bill.createdAt, 6).length, 1);
   const engine = createDunlinPolicy(newLearnedModel());
@@ -181,10 +185,10 @@ test("the policy knows how many retries the rules leave, on a prepaid card and o
     );
   };
   // Six retries spread over four weeks would begin in the first days; one or two do not.
-  const first = { charges: paypal.charges.slice(0, 1), attempts: paypal.attempts.slice(0, 1), triesLeft: 6 };
+  const first = { charges: paypal.charges.slice(0, 1), attempts: paypal.attempts.slice(0, 1), retriesLeft: 6 };
   assert.ok(planned({ ...paypal, ...first }) > 5, `${planned({ ...paypal, ...first })}`);
-  const [one, several] = [planned(asked), planned(other)];
-  assert.ok(one > several + 2, `${one}, ${several}`);
+  const [few, several] = [planned(openCase), planned(otherCase)];
+  assert.ok(few > several + 2, `${few}, ${several}`);
 });
 
 test("codes count in any spelling, and a gateway's text is no code of a scheme", () => {
@@ -222,7 +226,7 @@ test("a static policy's retry is postponed while a limit forbids it", () => {
         ...open,
         charges: open.charges.slice(0, days.length),
         attempts: open.attempts.slice(0, days.length),
-        triesLeft: 6 - days.length + 1,
+        retriesLeft: 6 - days.length + 1,
         endsAt: +open.bill.createdAt + 40 * DAY_MS,
       },
       +open.bill.createdAt + days.at(-1)! * DAY_MS,
@@ -250,27 +254,27 @@ test("the rules are asked about the whole millisecond of the charge when a polic
     const at = +createdAt + (days[charges.length - 1] ?? 100) * DAY_MS;
     return { at: Math.max(at, now + 1), chance: null };
   };
-  const { tries } = runTrial(world, { next }, 1, 1);
+  const { retries } = runTrial(world, { next }, 1, 1);
   assert.deepEqual(
-    tries.map(({ charge }) => +charge.at - +createdAt),
+    retries.map(({ charge }) => +charge.at - +createdAt),
     [DAY_MS, 2 * DAY_MS, 28 * DAY_MS + 1],
   );
 });
 
 test("calibration error is the mean distance between predicted probability and outcome", () => {
-  const oneIn5 = Array.from({ length: 5 }, (_, n) => ({ chance: 0.2, came: Number(n === 0) }));
+  const oneIn5 = Array.from({ length: 5 }, (_, n) => ({ chance: 0.2, observed: Number(n === 0) }));
   assert.ok(calibrationError(oneIn5) < 1e-9);
-  assert.ok(Math.abs(calibrationError(oneIn5.map((said) => ({ ...said, came: 1 }))) - 0.8) < 1e-9);
+  assert.ok(Math.abs(calibrationError(oneIn5.map((prediction) => ({ ...prediction, observed: 1 }))) - 0.8) < 1e-9);
 });
 
 test("true probabilities show the expected calibration error for so many retries", () => {
   const runs = Array.from({ length: 200 }, (_, run) =>
     Array.from({ length: 400 }, (_, n) => {
       const chance = keyedUniform(run, n, 0, 1);
-      return { chance, came: Number(keyedUniform(run, n, 1, 1) < chance) };
+      return { chance, observed: Number(keyedUniform(run, n, 1, 1) < chance) };
     }),
   );
-  const mean = (of: (run: { chance: number; came: number }[]) => number) =>
-    runs.reduce((sum, run) => sum + of(run), 0) / runs.length;
+  const mean = (select: (run: { chance: number; observed: number }[]) => number) =>
+    runs.reduce((sum, run) => sum + select(run), 0) / runs.length;
   assert.ok(Math.abs(mean(calibrationError) / mean(expectedErrorIfTrue) - 1) < 0.1);
 });

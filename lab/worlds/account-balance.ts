@@ -82,17 +82,17 @@ function stepChances(account: Account, chances: Float64Array, step: number) {
   chances.set(next);
 }
 
-function raiseLevels(chances: Float64Array, by: number, chance: number) {
+function raiseLevels(chances: Float64Array, amount: number, chance: number) {
   if (chance === 0) return;
   for (let from = LEVEL_COUNT - 1; from >= 0; from--) {
     const moved = chances[from]! * chance;
     chances[from]! -= moved;
-    chances[Math.min(LEVEL_COUNT - 1, from + by)]! += moved;
+    chances[Math.min(LEVEL_COUNT - 1, from + amount)]! += moved;
   }
 }
 
 /**
- * Returns for each step from the present one on the chance that the balance covers `need` portions.
+ * By step from the present one on.
  *
  * @param tried  each with its chance if the money had been there
  */
@@ -100,7 +100,7 @@ export function coverageChances(
   account: Account,
   need: number,
   untilStep: number,
-  tried: readonly { step: number; works: number }[],
+  tried: readonly { step: number; approvalRate: number }[],
 ): Float64Array {
   const found = new Float64Array(Math.max(1, untilStep - account.step + 1));
   const chances = new Float64Array(LEVEL_COUNT);
@@ -109,18 +109,18 @@ export function coverageChances(
   for (let step = account.step; step < account.step + found.length; step++) {
     if (step > account.step) stepChances(account, chances, step);
     for (; next < tried.length && tried[next]!.step <= step; next++)
-      applyFailedAttempt(chances, need, tried[next]!.works);
-    let enough = 0;
-    for (let level = need; level < LEVEL_COUNT; level++) enough += chances[level]!;
-    found[step - account.step] = enough;
+      applyFailedAttempt(chances, need, tried[next]!.approvalRate);
+    let coveredShare = 0;
+    for (let level = need; level < LEVEL_COUNT; level++) coveredShare += chances[level]!;
+    found[step - account.step] = coveredShare;
   }
   return found;
 }
 
-function applyFailedAttempt(chances: Float64Array, need: number, works: number) {
+function applyFailedAttempt(chances: Float64Array, need: number, approvalRate: number) {
   let total = 0;
   for (let level = 0; level < LEVEL_COUNT; level++) {
-    if (level >= need) chances[level]! *= 1 - works;
+    if (level >= need) chances[level]! *= 1 - approvalRate;
     total += chances[level]!;
   }
   if (total > 1e-12) for (let level = 0; level < LEVEL_COUNT; level++) chances[level]! /= total;

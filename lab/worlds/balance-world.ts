@@ -23,11 +23,11 @@ interface Customer extends Subscriber {
 }
 
 /**
- * World 1: an account balance moves by pay, spending and gifts, and a charge is approved if it covers the invoice. Besides: holds
- * that pass, limits, replaced and lost cards, outages, and a risk engine that dislikes quick repetition.
+ * World 1: an account balance moves by pay, spending and gifts; a charge needs enough of it. Also holds, limits, replaced and
+ * lost cards, outages, and a risk engine that dislikes quick repetition.
  *
- * Close to the figures in docs/measurements.md: 14% of first charges fail, more than two fifths of them with 51 and a third with
- * 05; days 1, 3, 5, 7 recover half.
+ * 14% of first charges fail, more than two fifths of them with 51 and a third with 05; days 1, 3, 5, 7 recover half
+ * (docs/measurements.md).
  *
  * Options: `poor` (share that lives from pay to pay), `gone` (share of those whose pay ends within the year; 0.6 in the hard
  * world), `masked` (share of 51 reported as 05), `holds` (scale of all other troubles).
@@ -51,10 +51,10 @@ export const world: CreateWorld = (options) => {
   function attempt(bill: Omit<Bill, "first">, at: number): Charge {
     now = at;
     const customer = customerOf(bill);
-    const why = refusal(bill, customer, at);
+    const declineCode = refusal(bill, customer, at);
     customer.attempts = [...customer.attempts.filter((time) => time > at - 7 * DAY_MS), at];
-    if (!why && customer.account) customer.account.level -= customer.need;
-    return customer.card.charge(at, why, keyedUniform(seed, customer.number, Math.floor(at / HOUR_MS), 81));
+    if (!declineCode && customer.account) customer.account.level -= customer.need;
+    return customer.card.charge(at, declineCode, keyedUniform(seed, customer.number, Math.floor(at / HOUR_MS), 81));
   }
 
   function refusal(bill: Omit<Bill, "first">, customer: Customer, at: number): string | null {
@@ -69,7 +69,7 @@ export const world: CreateWorld = (options) => {
         return keyedUniform(seed, customer.number, Math.floor(at / DAY_MS), 84) < hides ? "05" : "51";
     }
     const draw = keyedUniform(seed, customer.number, Math.floor(at / 60_000), 85);
-    return draw < works(customer, at, []) ? null : "05";
+    return draw < riskApprovalRate(customer, at, []) ? null : "05";
   }
 
   const troubleFor = (bill: Pick<Bill, "id" | "customerId" | "createdAt">, customer: Customer, at: number) => {
@@ -82,7 +82,7 @@ export const world: CreateWorld = (options) => {
     return trouble;
   };
 
-  function works(customer: Customer, at: number, tried: readonly number[]): number {
+  function riskApprovalRate(customer: Customer, at: number, tried: readonly number[]): number {
     const hour = new Date(at + customer.place.utcOffsetHours * HOUR_MS).getUTCHours();
     let recent = 0;
     for (const time of customer.attempts) if (time > at - 7 * DAY_MS && time < at) recent++;
@@ -106,26 +106,26 @@ export const world: CreateWorld = (options) => {
       const customer = customerOf(bill);
       const time = at.getTime();
       const times = tried.map(Number);
-      const known = Math.max(now, times.at(-1) ?? 0);
+      const knownAt = Math.max(now, times.at(-1) ?? 0);
       const trouble = troubleFor(bill, customer, now);
-      let chance = works(customer, time, times);
+      let chance = riskApprovalRate(customer, time, times);
       if (trouble && now < trouble.spell.endsAt)
-        chance *= trouble.known ? Number(time >= trouble.spell.endsAt) : chanceOverBy(trouble.spell, time, known);
+        chance *= trouble.isKnown ? Number(time >= trouble.spell.endsAt) : chanceOverBy(trouble.spell, time, knownAt);
       const outage = findOutageAt(seed, customer.card.issuer, now);
-      chance *= outage ? chanceOverBy(outage, time, known) : USUAL_UP_RATE;
+      chance *= outage ? chanceOverBy(outage, time, knownAt) : USUAL_UP_RATE;
       if (!customer.account) return chance;
-      return chance * enoughAt(bill, customer, customer.account, time, times);
+      return chance * coverageAt(bill, customer, customer.account, time, times);
     },
   };
 
-  function enoughAt(bill: Bill, customer: Customer, account: Account, at: number, tried: readonly number[]): number {
+  function coverageAt(bill: Bill, customer: Customer, account: Account, at: number, tried: readonly number[]): number {
     const key = `${bill.id} ${now} ${tried.join()}`;
     if (memo.key !== key) {
       advanceAccount(account, stepAt(customer, now));
       const last = stepAt(customer, bill.createdAt.getTime() + (bill.windowDays + 1) * DAY_MS);
       const failures = tried.map((time, index) => ({
         step: stepAt(customer, time),
-        works: works(customer, time, tried.slice(0, index)),
+        approvalRate: riskApprovalRate(customer, time, tried.slice(0, index)),
       }));
       memo = { key, from: account.step, chances: coverageChances(account, customer.need, last, failures) };
     }
@@ -136,7 +136,7 @@ export const world: CreateWorld = (options) => {
 
 function createCustomer(seed: number, subscriber: Subscriber, poor: number, gone: number): Customer {
   const { number, place } = subscriber;
-  const draw = (what: number) => keyedUniform(seed, number, what, 5);
+  const draw = (purpose: number) => keyedUniform(seed, number, purpose, 5);
   const isPoor = draw(41) < poor;
   const rhythm = chooseWeighted(draw(42), place.rhythms);
   const portions = {
@@ -151,12 +151,12 @@ function createCustomer(seed: number, subscriber: Subscriber, poor: number, gone
   const step = Math.floor(((YEAR_START - 40 * DAY_MS) / DAY_MS) * STEPS_PER_DAY);
   const endsPay = draw(43) < gone;
   const paidUntil = endsPay ? step + Math.floor((20 + 360 * draw(44)) * STEPS_PER_DAY) : Number.POSITIVE_INFINITY;
-  const twice = rhythm.kind === "dated" && rhythm.days.length > 1;
+  const isTwiceMonthly = rhythm.kind === "dated" && rhythm.days.length > 1;
   const account: Account = {
     seed,
     key: number,
     rhythm,
-    pay: (twice ? 7 : portions[rhythm.kind]) - Math.floor(3 * draw(45)),
+    pay: (isTwiceMonthly ? 7 : portions[rhythm.kind]) - Math.floor(3 * draw(45)),
     spending: Math.min(SPENDING_CLASS_COUNT - 1, Math.floor(1 + draw(46) * 5 + (rhythm.kind === "weekly" ? 2 : 0))),
     postedIn: draw(47) < 0.7 ? 0 : 1,
     paidUntil,

@@ -7,7 +7,7 @@ type ReplacementRoute = "silent" | "batch" | "holder" | "never";
 
 export interface CardReplacement {
   step: number;
-  way: ReplacementRoute;
+  route: ReplacementRoute;
   code: string;
 }
 
@@ -23,8 +23,8 @@ export const newCardState = (): CardState => ({ card: 0, awaits: null, refusedFo
 const LOST_CARD_CODES = ["14", "41", "43", "14"];
 const EXPIRED_RATE = 0.83;
 
-export function oldCardCodeRate(way: ReplacementRoute, code: string): number {
-  if (way === "never") return LOST_CARD_CODES.filter((each) => each === code).length / LOST_CARD_CODES.length;
+export function oldCardCodeRate(route: ReplacementRoute, code: string): number {
+  if (route === "never") return LOST_CARD_CODES.filter((each) => each === code).length / LOST_CARD_CODES.length;
   return code === "54" ? EXPIRED_RATE : code === "14" ? 1 - EXPIRED_RATE : 0;
 }
 
@@ -39,15 +39,15 @@ const LOST_DAYS = 28;
 export function drawReplacement(
   from: number,
   aYear: number,
-  ways: readonly (readonly [ReplacementRoute, number])[],
-  draw: (what: number) => number,
+  routes: readonly (readonly [ReplacementRoute, number])[],
+  draw: (purpose: number) => number,
 ): CardReplacement {
-  const way = chooseWeighted(draw(2), ways);
+  const route = chooseWeighted(draw(2), routes);
   return {
     step: stepOf(from - (Math.log(1 - draw(1)) * 365 * DAY_MS) / aYear),
-    way,
+    route,
     code:
-      way === "never"
+      route === "never"
         ? LOST_CARD_CODES[Math.floor(LOST_CARD_CODES.length * draw(3))]!
         : draw(4) < EXPIRED_RATE
           ? "54"
@@ -55,18 +55,18 @@ export function drawReplacement(
   };
 }
 
-export function applyReplacement(state: CardState, { way }: CardReplacement) {
-  if (way === "silent") state.card++;
-  else state.awaits = way;
+export function applyReplacement(state: CardState, { route }: CardReplacement) {
+  if (route === "silent") state.card++;
+  else state.awaits = route;
   state.refusedFor = 0;
 }
 
 /** By three hours. `isBatch`: updaters run. `holder`: the chance that the holder enters the card. */
-export function advanceRenewal(state: CardState, isBatch: boolean, holder: number, luck: RandomStream) {
+export function advanceRenewal(state: CardState, isBatch: boolean, holder: number, random: RandomStream) {
   if (state.refusedFor > 0) state.refusedFor++;
   const days = state.refusedFor / STEPS_PER_DAY;
-  const isFound = state.awaits === "batch" && isBatch && days > 1 && luck.draw() < (days > 10 ? 1 : 0.24);
-  const isTyped = state.awaits === "holder" && holder > 0 && luck.draw() < holder;
+  const isFound = state.awaits === "batch" && isBatch && days > 1 && random.draw() < (days > 10 ? 1 : 0.24);
+  const isTyped = state.awaits === "holder" && holder > 0 && random.draw() < holder;
   if (!isFound && !isTyped && days <= LOST_DAYS) return;
   state.awaits = null;
   state.refusedFor = 0;

@@ -28,16 +28,16 @@ const FINAL_CODES: Readonly<Record<Scheme, readonly string[]>> = {
 };
 
 /**
- * World 3: bank debits, booked on the next banking morning and judged by the balance then, with an overdraft on good days.
- * Returns name a cause. A scheme allows few presentations, so each must count.
+ * World 3: bank debits, booked on the next banking morning and judged by the balance then, with an overdraft on good days. A
+ * scheme allows few presentations, so each must count.
  *
  * About four in five Bacs returns are "refer to payer", most ACH and SEPA returns are for funds.
  * Options: `poor`, `closing` (share of accounts that close within the year); `cutoff` (local hour after which a debit is booked a
  * day later), `businessDays` (from submission to booking).
  */
 export const world: CreateWorld = (options) => {
-  const usual = { poor: 0.2, closing: 0.05, cutoff: 14, businessDays: 0 };
-  const { poor, closing, cutoff, businessDays } = parseNumberOptions(options, usual, ["poor", "closing"]);
+  const defaults = { poor: 0.2, closing: 0.05, cutoff: 14, businessDays: 0 };
+  const { poor, closing, cutoff, businessDays } = parseNumberOptions(options, defaults, ["poor", "closing"]);
   let seed = 0;
   let now = 0;
   let people: DebitCustomer[] = [];
@@ -120,14 +120,17 @@ export const world: CreateWorld = (options) => {
   ): number {
     const key = `${bill.id} ${now} ${tried.map(Number).join()}`;
     if (memo.key !== key) {
-      const present = Math.floor(((now + customer.place.utcOffsetHours * HOUR_MS) / DAY_MS) * STEPS_PER_DAY);
-      advanceAccount(account, Math.max(account.step, present));
+      const presentStep = Math.floor(((now + customer.place.utcOffsetHours * HOUR_MS) / DAY_MS) * STEPS_PER_DAY);
+      advanceAccount(account, Math.max(account.step, presentStep));
       memo = { key, from: account.step, chances: new Map() };
     }
     let chances = memo.chances.get(need);
     if (!chances) {
       const last = bookedStep(customer, bill.createdAt.getTime() + (bill.windowDays + 3 + 3 * businessDays) * DAY_MS);
-      const failures = tried.map((time) => ({ step: bookedStep(customer, Number(time)), works: 1 - BANK_ERROR_RATE }));
+      const failures = tried.map((time) => ({
+        step: bookedStep(customer, Number(time)),
+        approvalRate: 1 - BANK_ERROR_RATE,
+      }));
       chances = coverageChances(account, need, last, failures);
       memo.chances.set(need, chances);
     }
@@ -154,7 +157,7 @@ const SCHEME_BY_COUNTRY: Readonly<Record<string, Scheme>> = {
 
 function createCustomer(seed: number, subscriber: Subscriber, poor: number, closing: number): DebitCustomer {
   const { number, place } = subscriber;
-  const draw = (what: number) => keyedUniform(seed, number, what, 15);
+  const draw = (purpose: number) => keyedUniform(seed, number, purpose, 15);
   const scheme = SCHEME_BY_COUNTRY[place.country]!;
   const rhythm = chooseWeighted(draw(42), place.rhythms);
   const often = rhythm.kind === "weekly" || rhythm.kind === "fortnightly" || rhythm.kind === "irregular";

@@ -13,14 +13,14 @@ export function drawFailurePeriod(startsAt: number, shortest: number, longest: n
   return { startsAt, shortest, longest, endsAt: startsAt + length };
 }
 
-/** Given that it was not over at `known`. The true end is not used. */
-export function chanceOverBy({ startsAt, shortest, longest }: FailurePeriod, at: number, known: number): number {
+/** Given that it was not over at `knownAt`. The true end is not used. */
+export function chanceOverBy({ startsAt, shortest, longest }: FailurePeriod, at: number, knownAt: number): number {
   if (!Number.isFinite(longest)) return 0;
-  if (at <= known) return 0;
-  const lasts = (length: number) =>
+  if (at <= knownAt) return 0;
+  const chanceLongerThan = (length: number) =>
     length <= shortest ? 1 : length >= longest ? 0 : 1 - Math.log(length / shortest) / Math.log(longest / shortest);
-  const still = lasts(known - startsAt);
-  return still <= 1e-9 ? 1 : 1 - lasts(at - startsAt) / still;
+  const chanceStill = chanceLongerThan(knownAt - startsAt);
+  return chanceStill <= 1e-9 ? 1 : 1 - chanceLongerThan(at - startsAt) / chanceStill;
 }
 
 const HOUR_MS = 3_600_000;

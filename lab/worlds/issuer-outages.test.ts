@@ -15,14 +15,14 @@ const outagesByIssuer = Array.from({ length: 60 }, (_, issuer) =>
 
 test("an issuer is down for its expected share of charges, and issuers have independent outages", () => {
   let down = 0;
-  let asked = 0;
+  let checkedCount = 0;
   for (const uptime of outagesByIssuer)
     for (let at = 0; at < YEAR_MS; at += HOUR_MS) {
-      asked++;
+      checkedCount++;
       down += Number(isDown(uptime, at));
     }
   const foreseen = outagesByIssuer[0]!.usuallyDown;
-  assert.ok(Math.abs(down / asked - foreseen) < 0.15 * foreseen, `${down / asked}, foreseen ${foreseen}`);
+  assert.ok(Math.abs(down / checkedCount - foreseen) < 0.15 * foreseen, `${down / checkedCount}, foreseen ${foreseen}`);
   assert.notDeepEqual(outagesByIssuer[0]!.outages, outagesByIssuer[1]!.outages);
 });
 

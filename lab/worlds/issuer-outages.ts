@@ -32,20 +32,20 @@ export function createOutages(
   from: number,
   to: number,
   upkeep: OutageRates,
-  luck: RandomStream,
+  random: RandomStream,
 ): IssuerOutages {
   const { perMonth, medianMs, utcOffsetHours } = upkeep;
   const outages: Outage[] = [];
   const nightMs = ((26 - utcOffsetHours) % 24) * HOUR_MS;
   let at = from;
   for (;;) {
-    luck.begin(seed, issuer, outages.length, 102);
-    at += (-Math.log(1 - luck.draw()) * 30 * DAY_MS) / perMonth;
+    random.begin(seed, issuer, outages.length, 102);
+    at += (-Math.log(1 - random.draw()) * 30 * DAY_MS) / perMonth;
     if (at > to) break;
-    const isPlanned = luck.draw() < MAINTENANCE_RATE;
-    const startsAt = isPlanned ? Math.floor(at / DAY_MS) * DAY_MS + nightMs + 2 * HOUR_MS * luck.draw() : at;
-    const endsAt = startsAt + Math.min(DAY_MS, medianMs * Math.exp(LENGTH_DEVIATION * luck.bell()));
-    outages.push({ startsAt, endsAt, code: luck.draw() < 0.75 ? "91" : "96" });
+    const isPlanned = random.draw() < MAINTENANCE_RATE;
+    const startsAt = isPlanned ? Math.floor(at / DAY_MS) * DAY_MS + nightMs + 2 * HOUR_MS * random.draw() : at;
+    const endsAt = startsAt + Math.min(DAY_MS, medianMs * Math.exp(LENGTH_DEVIATION * random.bell()));
+    outages.push({ startsAt, endsAt, code: random.draw() < 0.75 ? "91" : "96" });
     at = Math.max(at, endsAt);
   }
   return {

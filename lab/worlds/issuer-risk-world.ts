@@ -36,9 +36,8 @@ interface RiskHold {
 
 /**
  * World 2: no balances. An issuer adds up suspicion: the customer's own, the hour, the weekend, a day's noise, and a fading
- * memory of declines. A charge above the limit is declined, so frequent retries make things worse. Besides: credit lines that
- * fill up until the statement is paid, weekly limits, holds after fraud alarms, outages, lost cards. One issuer in four changes
- * its limit within the year.
+ * memory of declines. A charge above the limit is declined, so frequent retries make things worse. Also credit lines, weekly
+ * limits, holds after fraud alarms, outages, lost cards. One issuer in four changes its limit within the year.
  *
  * Options: `suspicion` (scale of the customers' base), `memory` (scale of a decline's suspicion).
  */
@@ -57,7 +56,7 @@ export const world: CreateWorld = (options) => {
     const customer = customerOf(bill);
     const code = refusal(bill, customer, at);
     if (code !== null) {
-      customer.memory = remembered(customer, at, []) + customer.issuer.memory * memoryScale;
+      customer.memory = memoryAt(customer, at, []) + customer.issuer.memory * memoryScale;
       customer.rememberedAt = at;
     }
     return customer.card.charge(at, code, keyedUniform(seed, customer.number, Math.floor(at / HOUR_MS), 81));
@@ -96,10 +95,10 @@ export const world: CreateWorld = (options) => {
     const { issuer } = customer;
     const night = local.getUTCHours() >= 1 && local.getUTCHours() < 6 ? issuer.night : 0;
     const weekend = local.getUTCDay() % 6 === 0 ? issuer.weekend : 0;
-    return customer.suspicion * scale + night + weekend + remembered(customer, at, tried);
+    return customer.suspicion * scale + night + weekend + memoryAt(customer, at, tried);
   }
 
-  function remembered(customer: Customer, at: number, tried: readonly number[]): number {
+  function memoryAt(customer: Customer, at: number, tried: readonly number[]): number {
     const { forgetDays, memory } = customer.issuer;
     const fade = (since: number) => 0.5 ** ((at - since) / (forgetDays * DAY_MS));
     let sum = customer.memory * fade(customer.rememberedAt);
@@ -120,21 +119,21 @@ export const world: CreateWorld = (options) => {
       const customer = customerOf(bill);
       const time = at.getTime();
       const times = tried.map(Number);
-      const known = Math.max(now, times.at(-1) ?? 0);
+      const knownAt = Math.max(now, times.at(-1) ?? 0);
       const hold = holdOf(bill, customer, now);
       let chance = 1;
       if (hold && now < hold.spell.endsAt)
         chance =
           Number.isFinite(hold.spell.longest) && hold.spell.shortest > 1
-            ? chanceOverBy(hold.spell, time, known)
+            ? chanceOverBy(hold.spell, time, knownAt)
             : Number(time >= hold.spell.endsAt);
       const outage = findOutageAt(seed, customer.card.issuer, now);
-      chance *= outage ? chanceOverBy(outage, time, known) : USUAL_UP_RATE;
+      chance *= outage ? chanceOverBy(outage, time, knownAt) : USUAL_UP_RATE;
       if (chance === 0 || isFull(customer, time)) return 0;
       const today = Math.floor(localOf(customer, now) / DAY_MS) === Math.floor(localOf(customer, time) / DAY_MS);
       const noise = keyedNormal(seed, customer.number, Math.floor(localOf(customer, time) / DAY_MS), 87);
-      const room = limitOf(customer, time) - suspicionAt(customer, time, times);
-      return chance * (today ? Number(NOISE_DEVIATION * noise <= room) : shareBelow(room / NOISE_DEVIATION));
+      const margin = limitOf(customer, time) - suspicionAt(customer, time, times);
+      return chance * (today ? Number(NOISE_DEVIATION * noise <= margin) : shareBelow(margin / NOISE_DEVIATION));
     },
   };
 
@@ -149,7 +148,7 @@ const NOISE_DEVIATION = 0.45;
 const shareBelow = (x: number) => 1 / (1 + Math.exp(-1.702 * x));
 
 function drawHold(seed: number, customer: Customer, cycle: number, at: number): RiskHold | null {
-  const draw = (what: number) => keyedUniform(seed, customer.number, cycle * 64 + what, 8);
+  const draw = (purpose: number) => keyedUniform(seed, customer.number, cycle * 64 + purpose, 8);
   const share = draw(1);
   if (share >= 0.055) return null;
   const kind = share / 0.055;
@@ -172,7 +171,7 @@ function nextMonday(at: number, utcOffsetHours: number) {
 }
 
 function createIssuer(seed: number, number: number): RiskIssuer {
-  const draw = (what: number) => keyedUniform(seed, number, what, 9);
+  const draw = (purpose: number) => keyedUniform(seed, number, purpose, 9);
   const limit = 1.25 + 0.5 * draw(1);
   return {
     night: 0.5 * draw(2),
@@ -189,7 +188,7 @@ function createIssuer(seed: number, number: number): RiskIssuer {
 function createCustomer(seed: number, subscriber: Subscriber): Customer {
   const { number, place } = subscriber;
   const card = createCard(seed, number, place.country, keyedUniform(seed, number, 61, 5) < 0.3);
-  const draw = (what: number) => keyedUniform(seed, number, what, 5);
+  const draw = (purpose: number) => keyedUniform(seed, number, purpose, 5);
   return {
     ...subscriber,
     card,

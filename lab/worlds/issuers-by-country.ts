@@ -10,11 +10,11 @@ export const createIssuersByCountry = <Country, Issuer>(
   issuerOf: (country: Country, number: number, rank: number) => Issuer,
 ): ReadonlyMap<Country, readonly (readonly [Issuer, number])[]> =>
   new Map(
-    countries.map(([country], place) => [
+    countries.map(([country], index) => [
       country,
       Array.from(
         { length: each },
-        (_, rank) => [issuerOf(country, place * each + rank, rank), 1 / (1 + rank)] as const,
+        (_, rank) => [issuerOf(country, index * each + rank, rank), 1 / (1 + rank)] as const,
       ),
     ]),
   );

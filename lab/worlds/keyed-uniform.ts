@@ -2,8 +2,8 @@ export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
 /**
- * In [0, 1), by four integer keys, so the order of calls does not matter. Two rounds of a 32-bit finalizer per key, because
- * worlds call it tens of millions of times.
+ * In [0, 1); the order of calls does not matter. Two rounds of a 32-bit finalizer per key, because worlds call it tens of
+ * millions of times.
  */
 export function keyedUniform(a: number, b: number, c: number, d: number): number {
   let hash = mixBits(a ^ 0x9e3779b9);
@@ -28,10 +28,10 @@ export function keyedNormal(a: number, b: number, c: number, d: number): number 
 export function chooseWeighted<T>(draw: number, choices: readonly (readonly [T, number])[]): T {
   let total = 0;
   for (const [, weight] of choices) total += weight;
-  let left = draw * total;
+  let remaining = draw * total;
   for (const [choice, weight] of choices) {
-    left -= weight;
-    if (left < 0) return choice;
+    remaining -= weight;
+    if (remaining < 0) return choice;
   }
   return choices.at(-1)![0];
 }

@@ -5,7 +5,7 @@ export interface PaymentTrouble {
   code: string;
   spell: FailurePeriod;
   /** Whether its end is on the calendar, so the oracle knows it. */
-  known: boolean;
+  isKnown: boolean;
 }
 
 type Kind = "short" | "days" | "for_ever" | "midnight" | "month" | "updated" | "expired" | "gone" | "confirm";
@@ -39,13 +39,13 @@ export function drawTrouble(
   at: number,
   scale: number,
 ): PaymentTrouble | null {
-  const draw = (what: number) => keyedUniform(seed, customer, cycle * 64 + what, 7);
+  const draw = (purpose: number) => keyedUniform(seed, customer, cycle * 64 + purpose, 7);
   if (draw(1) >= TROUBLE_RATE * scale) return null;
   const kind = chooseWeighted(draw(2), TROUBLE_KINDS);
   const lasting = (code: string, shortest: number, longest: number): PaymentTrouble => ({
     code,
     spell: drawFailurePeriod(at, shortest, longest, draw(3)),
-    known: false,
+    isKnown: false,
   });
   switch (kind) {
     case "short":
@@ -68,7 +68,7 @@ export function drawTrouble(
     case "month": {
       const endsAt = kind === "midnight" ? nextMidnight(at, utcOffsetHours) : nextMonth(at, utcOffsetHours);
       const code = draw(4) < 0.6 ? "61" : "65";
-      return { code, spell: { startsAt: at, shortest: 0, longest: 1, endsAt }, known: true };
+      return { code, spell: { startsAt: at, shortest: 0, longest: 1, endsAt }, isKnown: true };
     }
   }
 }

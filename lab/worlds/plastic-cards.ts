@@ -31,7 +31,7 @@ const ADVICE: Readonly<Record<string, readonly (readonly [string, number])[]>> =
 
 /** Poor customers have debit and prepaid cards more often. */
 export function createCard(seed: number, number: number, country: string, isPoor: boolean): PlasticCard {
-  const draw = (what: number) => keyedUniform(seed, number, what, 6);
+  const draw = (purpose: number) => keyedUniform(seed, number, purpose, 6);
   const brand = chooseWeighted(draw(51), [
     ["visa", 56],
     ["mastercard", 36],

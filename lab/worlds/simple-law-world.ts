@@ -12,13 +12,13 @@ interface LawAttempt {
 }
 
 interface ApprovalLaw {
-  chance(of: LawAttempt): number;
+  chance(attempt: LawAttempt): number;
   never?: number;
   /** 28 by default. */
   windowDays?: number;
   /** Of every decline; by default 51 for six of ten invoices, else 05. */
   code?: string;
-  /** Two countries and four banks, as charges report. By default all are alike. */
+  /** Two countries and four banks. By default all are alike. */
   apart?: boolean;
   amount?(customer: number): number;
 }
@@ -122,11 +122,11 @@ export function world(options: Record<string, unknown> = {}): World {
   const law = LAWS[name];
   if (!law) throw new RangeError(`option law is one of ${LAW_NAMES.join(", ")}`);
   const { chance, never = 0.2, windowDays = 28, apart = false, amount = () => 2_900 } = law;
-  const drawn = new Map<string, DrawnInvoice>();
+  const invoices = new Map<string, DrawnInvoice>();
   let seed = 0;
 
   const charged = (customer: number, code: string, at: Date, approved: boolean): Charge => {
-    const said = codes
+    const cardFields = codes
       ? {
           cardBrand: "visa",
           cardCountry: apart && customer % 2 === 0 ? "DE" : "US",
@@ -139,18 +139,23 @@ export function world(options: Record<string, unknown> = {}): World {
       at,
       approved,
       paymentMethodType: "card",
-      ...said,
+      ...cardFields,
       ...(codes && !approved && { networkDeclineCode: code }),
     };
   };
 
   function draw(customer: number, month: number): DrawnInvoice {
-    const of = (lot: number, each = month) => keyedUniform(seed, lot, customer, each);
-    const ever = (lot: number) => of(lot, -1);
+    const drawFor = (drawKey: number, each = month) => keyedUniform(seed, drawKey, customer, each);
+    const drawForCustomer = (drawKey: number) => drawFor(drawKey, -1);
     const createdAt = new Date(
-      Date.UTC(YEAR, month, 1 + Math.floor(ever(DRAW_KEYS.dom) * 28), Math.floor(ever(DRAW_KEYS.hour) * 24)),
+      Date.UTC(
+        YEAR,
+        month,
+        1 + Math.floor(drawForCustomer(DRAW_KEYS.dom) * 28),
+        Math.floor(drawForCustomer(DRAW_KEYS.hour) * 24),
+      ),
     );
-    const code = law!.code ?? (of(DRAW_KEYS.code) < 0.6 ? "51" : "05");
+    const code = law!.code ?? (drawFor(DRAW_KEYS.code) < 0.6 ? "51" : "05");
     const customerId = `c${customer}`;
     const bill: Bill = {
       id: `b${customer}_${month}`,
@@ -165,7 +170,7 @@ export function world(options: Record<string, unknown> = {}): World {
       subscriptionCreatedAt: new Date(Date.UTC(YEAR - 1, 5, 15)),
       createdAt,
       windowDays,
-      first: charged(customer, code, createdAt, of(DRAW_KEYS.first) >= DECLINE_RATE),
+      first: charged(customer, code, createdAt, drawFor(DRAW_KEYS.first) >= DECLINE_RATE),
     };
     const key = customer * 12 + month;
     return {
@@ -173,39 +178,39 @@ export function world(options: Record<string, unknown> = {}): World {
       customer,
       key,
       code,
-      never: of(DRAW_KEYS.never) < never,
-      payDay: ever(DRAW_KEYS.payDay),
-      end: of(DRAW_KEYS.end),
+      never: drawFor(DRAW_KEYS.never) < never,
+      payDay: drawForCustomer(DRAW_KEYS.payDay),
+      end: drawFor(DRAW_KEYS.end),
       tried: [],
     };
   }
 
   function approval({ id, createdAt }: Bill, at: Date, tried: readonly Date[] = []): number {
-    const of = drawn.get(id)!;
-    if (of.never) return 0;
-    const all = tried.length === 0 ? of.tried : [...of.tried, ...tried.map((each) => each.getTime())];
-    return chance({ ...of, at: at.getTime(), failedAt: createdAt.getTime(), tried: all });
+    const invoice = invoices.get(id)!;
+    if (invoice.never) return 0;
+    const all = tried.length === 0 ? invoice.tried : [...invoice.tried, ...tried.map((each) => each.getTime())];
+    return chance({ ...invoice, at: at.getTime(), failedAt: createdAt.getTime(), tried: all });
   }
 
   return {
     name: `crude, ${name}${codes ? "" : ", no codes"}`,
     *bills(given, customers) {
       seed = given;
-      drawn.clear();
+      invoices.clear();
       for (let customer = 0; customer < customers; customer++)
         for (let month = 0; month < 12; month++) {
           const each = draw(customer, month);
-          drawn.set(each.bill.id, each);
+          invoices.set(each.bill.id, each);
         }
-      const bills = [...drawn.values()].map(({ bill }) => bill);
+      const bills = [...invoices.values()].map(({ bill }) => bill);
       yield* bills.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
     },
     charge(bill, at) {
-      const of = drawn.get(bill.id)!;
+      const invoice = invoices.get(bill.id)!;
       const approved =
-        keyedUniform(seed, DRAW_KEYS.charge, of.key, Math.floor(at.getTime() / HOUR_MS)) < approval(bill, at);
-      of.tried.push(at.getTime());
-      return charged(of.customer, of.code, at, approved);
+        keyedUniform(seed, DRAW_KEYS.charge, invoice.key, Math.floor(at.getTime() / HOUR_MS)) < approval(bill, at);
+      invoice.tried.push(at.getTime());
+      return charged(invoice.customer, invoice.code, at, approved);
     },
     approval,
   };

@@ -2,14 +2,13 @@ import type { Bill, World } from "./world.ts";
 
 const DAY_MS = 86_400_000;
 
-/** A world's prediction for one retry of a failed invoice, and its outcome. */
 export interface PredictedRetry {
   bill: Bill;
   chance: number;
   approved: boolean;
 }
 
-/** Retries every failed invoice of a year once after `days` days, in order of time. The prediction is made at the failure. */
+/** In order of time, for a year's failed invoices. The prediction is made at the failure. */
 export function predictRetries(world: World, seed: number, customers: number, days: number): PredictedRetry[] {
   const found: PredictedRetry[] = [];
   const waiting: { bill: Bill; at: Date; chance: number }[] = [];
@@ -29,25 +28,24 @@ export function predictRetries(world: World, seed: number, customers: number, da
   return found;
 }
 
-/** Returns the signed mean error of a world's predictions: overall and by thirds of the probabilities. */
-export function predictionErrors(tries: readonly PredictedRetry[]): number[] {
+/** Signed mean: overall and by thirds of the probabilities. */
+export function predictionErrors(retries: readonly PredictedRetry[]): number[] {
   const thirds = [0, 1 / 3, 2 / 3].map((low) =>
-    tries.filter(({ chance }) => chance >= low && (chance < low + 1 / 3 || low > 0.6)),
+    retries.filter(({ chance }) => chance >= low && (chance < low + 1 / 3 || low > 0.6)),
   );
-  return [tries, ...thirds].map(
+  return [retries, ...thirds].map(
     (each) => each.reduce((sum, { chance, approved }) => sum + chance - Number(approved), 0) / each.length,
   );
 }
 
-/** Returns the share of declined first charges with one of the codes. */
 export function declineCodeShare(bills: readonly Bill[], ...codes: string[]): number {
   const declined = bills.filter(({ first }) => !first.approved);
   return declined.filter(({ first }) => codes.includes(first.networkDeclineCode!)).length / declined.length;
 }
 
 /**
- * Returns the shares of cards that meet an outage while one customer does: among cards of the same issuer and among all others.
- * The last invoice of every other customer is charged at that time.
+ * Shares of cards that meet an outage while one customer does: of the same issuer and of all others. Every other customer's last
+ * invoice is charged at that time.
  */
 export function outageShares(world: World, seed: number, customers: number): { same: number; others: number } {
   const last = new Map<string, Bill>();
@@ -57,10 +55,10 @@ export function outageShares(world: World, seed: number, customers: number): { s
     if (isOutage(bill.first.networkDeclineCode))
       for (const other of last.values()) {
         if (other.customerId === bill.customerId) continue;
-        const met = Number(isOutage(world.charge(other, bill.createdAt).networkDeclineCode));
+        const isDown = Number(isOutage(world.charge(other, bill.createdAt).networkDeclineCode));
         const isSame = other.first.cardIssuer === bill.first.cardIssuer;
         count[isSame ? "same" : "others"]++;
-        count[isSame ? "metSame" : "metOthers"] += met;
+        count[isSame ? "metSame" : "metOthers"] += isDown;
       }
     last.set(bill.customerId, bill);
   }

@@ -24,13 +24,13 @@ test("declines in the balances world have the shares of codes that the guide sta
   const declined = [...world.bills(3, 1500)].filter(({ first }) => !first.approved);
   const share = (...codes: string[]) =>
     declined.filter(({ first }) => codes.includes(first.networkDeclineCode!)).length / declined.length;
-  const within = (value: number, low: number, high: number) => assert.ok(value >= low && value <= high, `${value}`);
-  within(share("51"), 0.28, 0.55);
-  within(share("05", "59", "62"), 0.2, 0.45);
-  within(share("54", "14"), 0.04, 0.12);
-  within(share("41", "43", "46", "R1"), 0.01, 0.05);
-  within(share("91", "96"), 0.02, 0.1);
-  within(share("61", "65"), 0.01, 0.06);
+  const isWithin = (value: number, low: number, high: number) => assert.ok(value >= low && value <= high, `${value}`);
+  isWithin(share("51"), 0.28, 0.55);
+  isWithin(share("05", "59", "62"), 0.2, 0.45);
+  isWithin(share("54", "14"), 0.04, 0.12);
+  isWithin(share("41", "43", "46", "R1"), 0.01, 0.05);
+  isWithin(share("91", "96"), 0.02, 0.1);
+  isWithin(share("61", "65"), 0.01, 0.06);
 });
 
 test("an account's chances match its outcomes over many lives, and after a failed attempt", () => {
@@ -47,22 +47,22 @@ test("an account's chances match its outcomes over many lives, and after a faile
     level: 2,
   });
   const later = 20_550 * 3 + 45;
-  const vain = 20_550 * 3 + 20;
+  const failedStep = 20_550 * 3 + 20;
   const foreseen = coverageChances(account(0), 4, later, []).at(-1)!;
-  const afterVain = coverageChances(account(0), 4, later, [{ step: vain, works: 1 }]).at(-1)!;
-  let enough = 0;
+  const afterVain = coverageChances(account(0), 4, later, [{ step: failedStep, approvalRate: 1 }]).at(-1)!;
+  let coveredCount = 0;
   let vainCount = 0;
   let vainEnough = 0;
   for (let key = 0; key < 4000; key++) {
     const life = account(key);
-    advanceAccount(life, vain);
+    advanceAccount(life, failedStep);
     const wasVain = life.level < 4;
     advanceAccount(life, later);
-    enough += Number(life.level >= 4);
+    coveredCount += Number(life.level >= 4);
     vainCount += Number(wasVain);
     vainEnough += Number(wasVain && life.level >= 4);
   }
-  assert.ok(Math.abs(enough / 4000 - foreseen) < 0.025, `${enough / 4000}, foreseen ${foreseen}`);
+  assert.ok(Math.abs(coveredCount / 4000 - foreseen) < 0.025, `${coveredCount / 4000}, foreseen ${foreseen}`);
   assert.ok(Math.abs(vainEnough / vainCount - afterVain) < 0.04, `${vainEnough / vainCount}, foreseen ${afterVain}`);
 });
 
@@ -70,15 +70,15 @@ test("a world repeats its answer when an invoice is charged twice at the same ti
   for (const name of NAMES) {
     const world = await openWorld(name);
     const answers = () => {
-      const said: string[] = [];
+      const lines: string[] = [];
       for (const bill of world.bills(2, 150)) {
         if (bill.first.approved) continue;
         const at = new Date(bill.createdAt.getTime() + 3 * DAY_MS);
         const chance = world.approval(bill, at);
         assert.ok(chance >= 0 && chance <= 1, `${name}: ${chance}`);
-        said.push(`${bill.id} ${chance}`);
+        lines.push(`${bill.id} ${chance}`);
       }
-      return said;
+      return lines;
     };
     assert.deepEqual(answers(), answers());
   }
@@ -103,8 +103,8 @@ test("a simple-law world obeys its law, whatever else is asked meanwhile", async
 test("a simple-law world reports countries and banks when its law distinguishes them, and otherwise one country and no bank", async () => {
   const placesOf = async (name: string) => {
     const world = await openWorld(name);
-    const said = [...world.bills(4, 40)].map(({ first }) => `${first.cardCountry} ${first.cardIssuer}`);
-    return [...new Set(said)].sort();
+    const cards = [...world.bills(4, 40)].map(({ first }) => `${first.cardCountry} ${first.cardIssuer}`);
+    return [...new Set(cards)].sort();
   };
   assert.deepEqual(await placesOf("crude:banks"), ["DE bank 0", "DE bank 2", "US bank 1", "US bank 3"]);
   assert.deepEqual(await placesOf("crude:flat"), ["US undefined"]);

@@ -9,14 +9,14 @@ const countInvoices = () => 1;
 const withoutPropensities = (episodes: readonly Episode[]) =>
   episodes.map((episode) => ({ ...episode, decisions: episode.decisions.map((each) => ({ ...each, chance: null })) }));
 const log = createMerchantLog({ customers: 3000, depth: 0 }, [STRATEGIES.later!], 7);
-const later = log.chosen[0]!;
+const later = log.choicesByStrategy[0]!;
 
 test("nearly all intervals cover the truth in 30 histories", () => {
   // A short form of `npm run lab -- backtest`. A correct 95% interval covers fewer than 25 of 30 with a probability of 0.3%.
   const task = { money: false, chancesKnown: false };
   const [found] = measureCoverage(30, ["later"], [task], { depth: 1, customers: 1500 });
-  const { said, covered, bias } = found!;
-  assert.equal(said, 30);
+  const { estimateCount, covered, bias } = found!;
+  assert.equal(estimateCount, 30);
   assert.ok(covered >= 25, `${covered} of 30`);
   assert.ok(Math.abs(bias) < 0.02, `${bias}`);
 });

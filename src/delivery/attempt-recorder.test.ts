@@ -29,7 +29,7 @@ function makeRecorder() {
     log: pino({ level: "silent" }),
     sleep,
     onRecorded: (batch, unrecorded) => {
-      for (const ended of batch) if (!unrecorded.includes(ended)) recorded.add(ended.eventId);
+      for (const attempt of batch) if (!unrecorded.includes(attempt)) recorded.add(attempt.eventId);
     },
   });
   cleanups.push(recorder.abandon);
@@ -71,7 +71,7 @@ test("rows that the database rejects are postponed and do not delay the other ro
   while (recorded.size < 297 && performance.now() - startedMs < 10_000) await sleep(5);
   assert.equal(recorded.size, 297);
   assert.ok(performance.now() - startedMs < 3_000, `took ${performance.now() - startedMs} ms`);
-  await recorder.idle();
+  await recorder.waitUntilIdle();
   assert.deepEqual([recorder.pending(), recorder.postponed()], [3, 3]);
   const [late] = await makeEvents(database.db, merchant, 1, START);
   const lateMs = performance.now();
@@ -84,12 +84,12 @@ test("a rejected row is retried and is recorded when the reason is gone", async 
   const merchant = await makeMerchant(database.db);
   const [event] = await makeEvents(database.db, merchant, 1, START);
   const { recorder, recorded } = makeRecorder();
-  const ended = { ...delivered(merchant, event!), durationMs: -1 };
-  recorder.add(ended);
+  const attempt = { ...delivered(merchant, event!), durationMs: -1 };
+  recorder.add(attempt);
   await sleep(20);
-  await recorder.idle();
+  await recorder.waitUntilIdle();
   assert.equal(recorder.postponed(), 1);
-  ended.durationMs = 1;
+  attempt.durationMs = 1;
   const endMs = performance.now() + 5_000;
   while (recorder.pending() > 0 && performance.now() < endMs) await sleep(5);
   assert.ok(recorded.has(event!.id));
@@ -123,7 +123,7 @@ test("during an outage a batch is retried after longer and longer pauses, and ea
   const events = await makeEvents(database.db, merchant, 2, START);
   const { recorder, lines, pauses, recorded } = failing(10, coded("57P01"));
   for (const event of events) recorder.add(delivered(merchant, event));
-  await recorder.idle();
+  await recorder.waitUntilIdle();
   assert.deepEqual(recorded.sort(), events.map(({ id }) => id).sort());
   assert.deepEqual(pauses, [100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000, 2_000, 2_000]);
   assert.deepEqual(
@@ -138,7 +138,7 @@ test("an abandoned recorder writes no pending or postponed attempt", async () =>
   const [event] = await makeEvents(database.db, merchant, 1, START);
   const { recorder, lines, recorded } = failing(1, coded("23514"));
   recorder.add(delivered(merchant, event!));
-  await recorder.idle();
+  await recorder.waitUntilIdle();
   assert.equal(recorder.postponed(), 1);
   assert.deepEqual(
     lines.map(({ msg, times }) => [msg, times]),
@@ -148,6 +148,6 @@ test("an abandoned recorder writes no pending or postponed attempt", async () =>
   await sleep(250);
   assert.deepEqual([recorded, recorder.pending()], [[], 0]);
   recorder.add(delivered(merchant, event!));
-  await recorder.idle();
+  await recorder.waitUntilIdle();
   assert.deepEqual(recorded, []);
 });

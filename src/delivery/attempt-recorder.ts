@@ -5,11 +5,11 @@ import { errorFields, isOutage } from "../postgres/database-errors.ts";
 import { type EndedAttempt, recordAttempts, recordWithdrawnAttempts } from "../tables/delivery-attempts.ts";
 
 export interface AttemptRecorder {
-  add(ended: EndedAttempt): void;
+  add(attempt: EndedAttempt): void;
   pending(): number;
   /** Pending attempts that the database rejected, retried with backoff. */
   postponed(): number;
-  idle(): Promise<void>;
+  waitUntilIdle(): Promise<void>;
   /** Pending attempts are repeated later under the same numbers. */
   abandon(): void;
 }
@@ -37,7 +37,7 @@ export function createAttemptRecorder({ db, ports, log, sleep, onRecorded }: Opt
   /** Failed writes, which precede the queue. */
   let pieces: EndedAttempt[][] = [];
   let writing: EndedAttempt[] = [];
-  const refused = new Map<EndedAttempt, { times: number; timer: NodeJS.Timeout }>();
+  const refusedAttempts = new Map<EndedAttempt, { times: number; timer: NodeJS.Timeout }>();
   let running: Promise<void> | null = null;
   let abandoned = false;
 
@@ -58,9 +58,9 @@ export function createAttemptRecorder({ db, ports, log, sleep, onRecorded }: Opt
           writing = [];
           await sleep(Math.min(50 * 2 ** outages, OUTAGE_PAUSE_MAX_MS));
         } else if (writing.length > 1) {
-          const half = writing.length >> 1;
-          pieces.unshift(writing.slice(0, half), writing.slice(half));
-        } else for (const ended of writing) postpone(ended, error);
+          const middle = writing.length >> 1;
+          pieces.unshift(writing.slice(0, middle), writing.slice(middle));
+        } else for (const attempt of writing) postpone(attempt, error);
       }
       writing = [];
     }
@@ -68,16 +68,19 @@ export function createAttemptRecorder({ db, ports, log, sleep, onRecorded }: Opt
     running = null;
   }
 
-  function postpone(ended: EndedAttempt, error: unknown) {
+  function postpone(attempt: EndedAttempt, error: unknown) {
     if (abandoned) return;
-    const times = (refused.get(ended)?.times ?? 0) + 1;
-    const { merchantId, eventId, number } = ended;
-    log.error({ ...errorFields(error), merchantId, eventId, number, times }, "attempts.refused");
+    const refusalCount = (refusedAttempts.get(attempt)?.times ?? 0) + 1;
+    const { merchantId, eventId, number } = attempt;
+    log.error({ ...errorFields(error), merchantId, eventId, number, times: refusalCount }, "attempts.refused");
     const retry = () => {
-      pieces.push([ended]);
+      pieces.push([attempt]);
       start();
     };
-    refused.set(ended, { times, timer: setTimeout(retry, Math.min(50 * 2 ** times, REFUSED_PAUSE_MAX_MS)) });
+    refusedAttempts.set(attempt, {
+      times: refusalCount,
+      timer: setTimeout(retry, Math.min(50 * 2 ** refusalCount, REFUSED_PAUSE_MAX_MS)),
+    });
   }
 
   function start() {
@@ -89,27 +92,27 @@ export function createAttemptRecorder({ db, ports, log, sleep, onRecorded }: Opt
     const withdrawn = unrecorded.length === 0 ? [] : await recordWithdrawnAttempts(db, unrecorded, ports.newId());
     const dropped = unrecorded.length - withdrawn.length;
     if (dropped > 0) log.warn({ attempts: dropped }, "attempts.dropped");
-    for (const ended of batch) refused.delete(ended);
+    for (const attempt of batch) refusedAttempts.delete(attempt);
     if (!abandoned) onRecorded(batch, unrecorded);
   }
 
   const pending = () =>
-    queue.length + writing.length + refused.size + pieces.reduce((sum, piece) => sum + piece.length, 0);
+    queue.length + writing.length + refusedAttempts.size + pieces.reduce((sum, piece) => sum + piece.length, 0);
 
   return {
-    add(ended) {
-      queue.push(ended);
+    add(attempt) {
+      queue.push(attempt);
       start();
     },
     pending,
-    postponed: () => refused.size,
-    async idle() {
+    postponed: () => refusedAttempts.size,
+    async waitUntilIdle() {
       while (running !== null) await running;
     },
     abandon() {
       abandoned = true;
-      for (const { timer } of refused.values()) clearTimeout(timer);
-      refused.clear();
+      for (const { timer } of refusedAttempts.values()) clearTimeout(timer);
+      refusedAttempts.clear();
       [queue, pieces] = [[], []];
     },
   };

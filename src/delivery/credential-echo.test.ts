@@ -93,9 +93,9 @@ async function recordAttempt(auth: WebhookAuth, secret: string, origin = receive
     attemptsMax: 6,
     dueMs: START.getTime(),
   };
-  const ended = await sendAttempt(merchant, createTarget(merchant, SECRET_KEYS)!, delivery, 1, send, realPorts);
-  assert.ok(!("unsent" in ended));
-  return ended;
+  const attempt = await sendAttempt(merchant, createTarget(merchant, SECRET_KEYS)!, delivery, 1, send, realPorts);
+  assert.ok(!("unsent" in attempt));
+  return attempt;
 }
 
 for (const [name, form] of ECHOES)
@@ -126,9 +126,9 @@ test("errors about a broken reply or connection contain no credential", async ()
   const replies = ["HTTP/1.1 2xx {}\r\n\r\n", "{} HTTP/1.1 200\r\n\r\n", "HTTP/1.1 400 {}\r\n{}: {}\r\n\r\n", "{}"];
   for (const text of replies) {
     const raw = await startRawReceiver((socket) => socket.end(text.replaceAll("{}", "plain-token-1234567890")));
-    const own = createSender({ allow: raw.allow, extraCa: raw.ca, monotonicMs: () => performance.now() });
-    closers.push(own.close, raw.close);
-    const ended = await recordAttempt("bearer", "plain-token-1234567890", raw.origin, own.send);
-    assert.doesNotMatch(JSON.stringify(ended), /plain-token/);
+    const ownSender = createSender({ allow: raw.allow, extraCa: raw.ca, monotonicMs: () => performance.now() });
+    closers.push(ownSender.close, raw.close);
+    const attempt = await recordAttempt("bearer", "plain-token-1234567890", raw.origin, ownSender.send);
+    assert.doesNotMatch(JSON.stringify(attempt), /plain-token/);
   }
 });

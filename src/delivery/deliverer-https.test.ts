@@ -72,9 +72,9 @@ async function startEndpoint(onRequest: Parameters<typeof startReceiver>[0]): Pr
 test("each event of a backlog is sent once over HTTPS, within each merchant's cap", async () => {
   const onWire = new Map<string, number>();
   const most = new Map<string, number>();
-  const seen: string[] = [];
+  const seenPaths: string[] = [];
   const receiver = await startEndpoint(({ path, body }, response) => {
-    seen.push(JSON.parse(body).id);
+    seenPaths.push(JSON.parse(body).id);
     onWire.set(path, (onWire.get(path) ?? 0) + 1);
     most.set(path, Math.max(most.get(path) ?? 0, onWire.get(path)!));
     setTimeout(() => {
@@ -90,7 +90,7 @@ test("each event of a backlog is sent once over HTTPS, within each merchant's ca
   const events = (await Promise.all(merchants.map((merchant) => makeEvents(db, merchant, 150, new Date())))).flat();
   startTestDeliverer(receiver.send);
   await waitUntil(async () => (await countWaiting(...merchants.map(({ id }) => id))) === 0);
-  assert.deepEqual(seen.sort(), events.map(({ id }) => id).sort());
+  assert.deepEqual(seenPaths.sort(), events.map(({ id }) => id).sort());
   assert.deepEqual(Object.fromEntries(most), { "/a": 2, "/b": 3, "/c": 4 });
 });
 
@@ -98,9 +98,9 @@ test("a hanging merchant does not delay another one, even at the same address", 
   const receiver = await startEndpoint(({ path }, response) => {
     if (path !== "/hangs") response.writeHead(200).end();
   });
-  const hanging = await makeMerchant(db, { webhookUrl: `${receiver.origin}/hangs`, webhookCap: 50 });
+  const hangingMerchant = await makeMerchant(db, { webhookUrl: `${receiver.origin}/hangs`, webhookCap: 50 });
   const healthy = await makeMerchant(db, { webhookUrl: `${receiver.origin}/fine` });
-  await makeEvents(db, hanging, 200, new Date());
+  await makeEvents(db, hangingMerchant, 200, new Date());
   const deliverer = startTestDeliverer(receiver.send);
   await sleep(300);
   const lateness: number[] = [];
@@ -113,7 +113,7 @@ test("a hanging merchant does not delay another one, even at the same address", 
   }
   // Far less than the 2 s of a hanging request, but enough for a busy machine.
   assert.ok(Math.max(...lateness) < 1_500, `took ${lateness.map(Math.round)} ms`);
-  assert.equal(await countWaiting(hanging.id), 200);
+  assert.equal(await countWaiting(hangingMerchant.id), 200);
 });
 
 test("the second attempt starts 100 ms after the end of the first, never earlier and hardly later", async () => {
@@ -154,9 +154,9 @@ test("an event that was read ahead is not sent after it is withdrawn", async () 
   const deliverer: Deliverer = startTestDeliverer(async ({ body }) => {
     sent.push(JSON.parse(body).id);
     if (sent.length === 10) {
-      const gone = withdrawn.filter((id) => !sent.includes(id));
-      await withdrawEvents(db, merchant.id, [], gone, new Date());
-      deliverer.dropWithdrawn(merchant.id, gone);
+      const unsentIds = withdrawn.filter((id) => !sent.includes(id));
+      await withdrawEvents(db, merchant.id, [], unsentIds, new Date());
+      deliverer.dropWithdrawn(merchant.id, unsentIds);
     }
     return reply(200);
   });
@@ -179,13 +179,13 @@ test("two processes share the merchants, and when one stops the other sends all 
   startTestDeliverer(sender(0));
   // A separate pool, as in a separate process.
   const doomed = openDatabase(database.address, 3, () => {});
-  const dying = startTestDeliverer(sender(1), { db: doomed });
+  const dyingDeliverer = startTestDeliverer(sender(1), { db: doomed });
   await sleep(600);
   for (const merchant of merchants) await makeEvents(db, merchant, 5, new Date());
   await waitUntil(async () => (await countWaiting(...merchants.map(({ id }) => id))) === 0);
   assert.ok(byProcess[0].size > 0 && byProcess[1].size > 0, `${byProcess[0].size} and ${byProcess[1].size}`);
   assert.equal(new Set(sent).size, sent.length, "nothing was sent twice");
-  await dying.stop(0);
+  await dyingDeliverer.stop(0);
   await doomed.close();
   for (const merchant of merchants) await makeEvents(db, merchant, 5, new Date());
   await waitUntil(async () => (await countWaiting(...merchants.map(({ id }) => id))) === 0);
@@ -195,15 +195,15 @@ test("two processes share the merchants, and when one stops the other sends all 
 test("stopping waits for attempts in flight, records them, and starts no new ones", async () => {
   const merchant = await makeMerchant(db, { webhookCap: 2 });
   await makeEvents(db, merchant, 10, new Date());
-  let begun = 0;
+  let startedCount = 0;
   const deliverer = startTestDeliverer(async () => {
-    begun++;
+    startedCount++;
     await sleep(200);
     return reply(200);
   });
-  await waitUntil(() => begun === 2);
+  await waitUntil(() => startedCount === 2);
   await deliverer.stop();
-  assert.equal(begun, 2);
+  assert.equal(startedCount, 2);
   assert.equal(await countWaiting(merchant.id), 8);
 });
 
@@ -211,12 +211,12 @@ test("attempts that end during an outage of the database are recorded after it",
   const merchant = await makeMerchant(db, { webhookCap: 3 });
   await makeEvents(db, merchant, 3, new Date());
   let down = false;
-  let refused = 0;
+  let refusedCount = 0;
   const flaky: Database = {
     ...db,
     run(statement, values) {
       if (!down || !statement.name.startsWith("record_")) return db.run(statement, values);
-      refused++;
+      refusedCount++;
       return Promise.reject(Object.assign(new Error("gone"), { code: "57P01" }));
     },
   };
@@ -229,7 +229,7 @@ test("attempts that end during an outage of the database are recorded after it",
     },
     { db: flaky },
   );
-  await waitUntil(() => refused >= 3);
+  await waitUntil(() => refusedCount >= 3);
   assert.equal(await countWaiting(merchant.id), 3);
   down = false;
   await waitUntil(async () => (await countWaiting(merchant.id)) === 0);

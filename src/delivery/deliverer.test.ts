@@ -89,9 +89,9 @@ for (const [type, delays] of [
 }
 
 test("a success ends the event, logs it and queues its case", async () => {
-  let ended = 0;
+  let endedCount = 0;
   const { ports } = createManualClock();
-  const deliverer = makeDeliverer({ db: database.db, ports, send: async () => OK, onEnded: () => ended++ });
+  const deliverer = makeDeliverer({ db: database.db, ports, send: async () => OK, onEnded: () => endedCount++ });
   deliverers.push(deliverer);
   const merchant = await makeMerchant(database.db);
   const [event] = await makeEvents(database.db, merchant, 1, START);
@@ -103,7 +103,7 @@ test("a success ends the event, logs it and queues its case", async () => {
   );
   assert.equal(await rowOf(event!.id), undefined);
   assert.deepEqual((await database.db.run(READ_QUEUED, [merchant.id])).rows, [{ id: event!.caseId }]);
-  assert.equal(ended, 1);
+  assert.equal(endedCount, 1);
   assert.equal(await deliverer.deliverDue(), 0);
 });
 
@@ -208,12 +208,12 @@ test("an attempt in flight is logged, queues its case and is the last one when i
     const merchant = await makeMerchant(database.db);
     const [event] = await makeEvents(database.db, merchant, 1, START);
     const { ports, wait } = createManualClock();
-    let ended = 0;
+    let endedCount = 0;
     const send: Send = async () => {
       await withdrawEvents(database.db, merchant.id, [event!.caseId], [], START);
       return reply;
     };
-    const deliverer = makeDeliverer({ db: database.db, ports, send, onEnded: () => ended++ });
+    const deliverer = makeDeliverer({ db: database.db, ports, send, onEnded: () => endedCount++ });
     deliverers.push(deliverer);
     assert.equal(await deliverer.deliverDue(), 1);
     const log = await listAttemptsOfEvent(database.db, merchant.id, event!.id);
@@ -222,7 +222,7 @@ test("an attempt in flight is logged, queues its case and is the last one when i
       [[1, ends]],
     );
     assert.deepEqual((await database.db.run(READ_QUEUED, [merchant.id])).rows, [{ id: event!.caseId }]);
-    assert.equal(ended, 1);
+    assert.equal(endedCount, 1);
     wait(86_400_000);
     assert.equal(await deliverer.deliverDue(), 0);
     await deliverer.stop();

@@ -82,6 +82,10 @@ const READ_ROUND_SIZE = 1_000;
 const STOP_GRACE_MS = 31_000;
 const LONG_AGO = new Date(0);
 
+/**
+ * A lane holds one merchant's due deliveries. `advance` starts the attempts that a lane may start, or arranges when to look again.
+ * `sweep` finds deliveries that no notification announced.
+ */
 export function createDeliverer(options: DelivererOptions): Deliverer {
   const { db, ports, log, send, secretKeys, owner } = options;
   const timings = { ...TIMINGS, ...options.timings };
@@ -117,8 +121,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   }
 
   /** And then lanes that waited for the freed slots. */
-  function advanceAll(...some: Lane[]) {
-    for (const lane of some) advance(lane);
+  function advanceAll(...freedLanes: Lane[]) {
+    for (const lane of freedLanes) advance(lane);
     pump();
     reader.readNext();
   }
@@ -155,52 +159,52 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     lane.busy.set(delivery.eventId, delivery.dueMs);
     spendToken(merchant, lane.rateBucket);
     const end = limiter.begin(lane);
-    let ended: EndedAttempt | UnsentAttempt;
+    let attempt: EndedAttempt | UnsentAttempt;
     try {
-      ended = await sendAttempt(merchant, target, delivery, epoch, send, ports);
+      attempt = await sendAttempt(merchant, target, delivery, epoch, send, ports);
     } finally {
       end();
     }
-    if ("unsent" in ended) {
+    if ("unsent" in attempt) {
       lane.busy.delete(delivery.eventId);
       noteDue(lane, delivery.dueMs);
-      return exhaustionPause.begin(ended.unsent);
+      return exhaustionPause.begin(attempt.unsent);
     }
     exhaustionPause.end();
-    if (ended.success && isFailing(lane)) await health.recordSuccess(lane, epoch);
+    if (attempt.success && isFailing(lane)) await health.recordSuccess(lane, epoch);
     if (state === "stopped") return;
-    recorder.add(ended);
-    const latenessMs = ended.startedAt.getTime() - delivery.dueMs;
-    options.metrics?.onAttempt({ ...attemptFiguresOf(ended), latenessMs });
-    logAttempt(log, ended);
+    recorder.add(attempt);
+    const latenessMs = attempt.startedAt.getTime() - delivery.dueMs;
+    options.metrics?.onAttempt({ ...attemptFiguresOf(attempt), latenessMs });
+    logAttempt(log, attempt);
   }
 
   function onRecorded(batch: readonly EndedAttempt[], unrecorded: readonly EndedAttempt[]) {
-    const touched = new Set<Lane>();
+    const changedLanes = new Set<Lane>();
     const unrecordedAttempts = new Set(unrecorded);
-    for (const ended of batch) {
-      const lane = lanes.get(ended.merchantId);
+    for (const attempt of batch) {
+      const lane = lanes.get(attempt.merchantId);
       if (lane === undefined) continue;
-      lane.busy.delete(ended.eventId);
-      touched.add(lane);
-      if (unrecordedAttempts.has(ended)) continue;
-      if (ended.dueAt !== null) noteDue(lane, ended.dueAt.getTime());
-      if (!ended.success) health.recordFailure(lane, ended);
+      lane.busy.delete(attempt.eventId);
+      changedLanes.add(lane);
+      if (unrecordedAttempts.has(attempt)) continue;
+      if (attempt.dueAt !== null) noteDue(lane, attempt.dueAt.getTime());
+      if (!attempt.success) health.recordFailure(lane, attempt);
     }
-    advanceAll(...touched);
-    if (unrecorded.length > 0 || batch.some((ended) => ended.ends !== null)) options.onEnded?.();
+    advanceAll(...changedLanes);
+    if (unrecorded.length > 0 || batch.some((attempt) => attempt.ends !== null)) options.onEnded?.();
   }
 
   /** Finds due deliveries that no notification announced. Correctness depends on it. */
   async function sweep(part: number | null) {
     const candidates = [...lanes.all()].filter(
       (lane, index) =>
-        (part === null || index % SWEEP_PART_COUNT === part) && maySend(lane) && hasFreeSlot(lane) && !lane.reading,
+        (part === null || index % SWEEP_PART_COUNT === part) && maySend(lane) && hasFreeSlot(lane) && !lane.isReading,
     );
     // Read before a pause, or before the lease was lost.
     advanceAll(...candidates.filter((lane) => lane.prefetched.length > 0));
-    const idle = candidates.filter((lane) => lane.prefetched.length === 0 && !lane.reading);
-    if (idle.length > 0) await probeLanes(db, lanes, idle, ports.monotonicMs(), advance);
+    const idleLanes = candidates.filter((lane) => lane.prefetched.length === 0 && !lane.isReading);
+    if (idleLanes.length > 0) await probeLanes(db, lanes, idleLanes, ports.monotonicMs(), advance);
   }
 
   function rescanAll() {
@@ -212,7 +216,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     await leases.tick();
     await lanes.refresh();
     const counts = await Promise.allSettled([...lanes.all()].map(deliverLane));
-    await recorder.idle();
+    await recorder.waitUntilIdle();
     return sumOrThrow(counts);
   }
 
@@ -221,13 +225,13 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     if (epoch === null || !maySend(lane)) return 0;
     const limit = Math.min(READ_ROUND_SIZE, tokensLeft(lane.merchant, lane.rateBucket, ports.monotonicMs()));
     const request = { merchantId: lane.merchant.id, from: LONG_AGO, limit, busy: excludedEventIds(lane) };
-    const [due = []] = await dueDeliveries(db, ports.now(), [request]);
-    const waiting = due.values();
+    const [deliveries = []] = await dueDeliveries(db, ports.now(), [request]);
+    const waiting = deliveries.values();
     const worker = async () => {
       for (const delivery of waiting) await begin(lane, delivery, epoch);
     };
     await Promise.all(Array.from({ length: lane.merchant.webhookCap }, worker));
-    return due.length;
+    return deliveries.length;
   }
 
   return {
@@ -252,8 +256,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       const lane = lanes.get(merchantId);
       if (lane !== undefined) return notice(lane);
       void lanes.refresh().then(() => {
-        const fresh = lanes.get(merchantId);
-        if (fresh !== undefined && state === "running") notice(fresh);
+        const newLane = lanes.get(merchantId);
+        if (newLane !== undefined && state === "running") notice(newLane);
       }, warn("merchants"));
     },
     figures: () => ({ leases: leases.held().length, inFlight: limiter.inFlight(), unsent: exhaustionPause.unsent() }),
@@ -307,11 +311,11 @@ const sumOrThrow = (results: readonly PromiseSettledResult<number>[]) =>
 async function probeLanes(
   db: Database,
   lanes: Lanes,
-  idle: readonly Lane[],
+  idleLanes: readonly Lane[],
   monotonicMs: number,
   advance: (lane: Lane) => void,
 ) {
-  const probes = idle.map((lane) => ({ id: lane.merchant.id, from: probeFrom(lane, monotonicMs) }));
+  const probes = idleLanes.map((lane) => ({ id: lane.merchant.id, from: probeFrom(lane, monotonicMs) }));
   const rows = await firstDeliveriesDue(db, probes);
   for (const { merchantId, dueAt } of rows) {
     const lane = lanes.get(merchantId);

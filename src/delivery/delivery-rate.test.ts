@@ -15,7 +15,7 @@ test("an attempt never waits when there is no rate", () => {
 for (const perSecond of [1, 7, 100, 10_000])
   test(`at ${perSecond} per second, the first second's worth starts at once, and no later second exceeds it`, () => {
     const bucket = createFullBucket();
-    const begun: number[] = [];
+    const startTimes: number[] = [];
     for (let nowMs = 0; nowMs < 5_000; ) {
       const waitMs = rateWaitMs(rate(perSecond), bucket, nowMs);
       if (waitMs > 0) {
@@ -23,14 +23,14 @@ for (const perSecond of [1, 7, 100, 10_000])
         continue;
       }
       spendToken(rate(perSecond), bucket);
-      begun.push(nowMs);
+      startTimes.push(nowMs);
     }
-    assert.equal(begun.filter((ms) => ms === 0).length, perSecond);
+    assert.equal(startTimes.filter((ms) => ms === 0).length, perSecond);
     for (let fromMs = 1; fromMs < 4_000; fromMs += 37) {
-      const count = begun.filter((ms) => ms >= fromMs && ms < fromMs + 1_000).length;
+      const count = startTimes.filter((ms) => ms >= fromMs && ms < fromMs + 1_000).length;
       assert.ok(count <= perSecond * 1.1 + 1, `${count} from ${fromMs} ms on`);
     }
-    assert.ok(begun.length >= perSecond * 4.9, `${begun.length}: it reaches its rate`);
+    assert.ok(startTimes.length >= perSecond * 4.9, `${startTimes.length}: it reaches its rate`);
   });
 
 test("unused tokens are saved for at most a second, and a lowered rate applies at once", () => {

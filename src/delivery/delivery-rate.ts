@@ -26,9 +26,9 @@ export function tokensLeft({ webhookRate }: RateLimited, bucket: RateBucket, mon
 /** Real milliseconds until the next attempt may start. */
 export function rateWaitMs(limited: RateLimited, bucket: RateBucket, monotonicMs: number): number {
   if (limited.webhookRate === null || tokensLeft(limited, bucket, monotonicMs) >= 1) return 0;
-  const wanted = Math.max(1, limited.webhookRate * REFILL_SECONDS);
+  const tokensWanted = Math.max(1, limited.webhookRate * REFILL_SECONDS);
   // A timer may fire a fraction of a millisecond early.
-  return Math.ceil(((wanted - bucket.tokens) / limited.webhookRate) * 1_000) + 1;
+  return Math.ceil(((tokensWanted - bucket.tokens) / limited.webhookRate) * 1_000) + 1;
 }
 
 export function spendToken({ webhookRate }: RateLimited, bucket: RateBucket) {

@@ -71,14 +71,14 @@ export function createDueDeliveryReader({ db, ports, log, maySend, isFull, onRea
       return { merchantId: lane.merchant.id, from, limit: lane.readSize, busy: excludedEventIds(lane) };
     });
     try {
-      const due = await dueDeliveries(db, now, requests);
-      for (const [index, lane] of lanes.entries()) endRead(lane, due[index]!, readMs);
+      const dueByLane = await dueDeliveries(db, now, requests);
+      for (const [index, lane] of lanes.entries()) endRead(lane, dueByLane[index]!, readMs);
       for (const lane of lanes) onRead(lane);
-      const emptied = lanes.filter((_, index) => due[index]!.length < requests[index]!.limit);
-      if (emptied.length > 0) await probeNextDue(emptied, now);
+      const emptiedLanes = lanes.filter((_, index) => dueByLane[index]!.length < requests[index]!.limit);
+      if (emptiedLanes.length > 0) await probeNextDue(emptiedLanes, now);
     } catch (error) {
       if (lanes.length > 1 && !isOutage(error)) return await readOneByOne(lanes);
-      for (const lane of lanes) lane.reading = false;
+      for (const lane of lanes) lane.isReading = false;
       postponeRead(lanes, error);
     }
   }

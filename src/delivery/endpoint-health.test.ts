@@ -67,42 +67,46 @@ async function setUpDeliverer(answer: () => Reply) {
     sent,
     stateWrites,
     open,
-    said: (name: string) => lines.filter(({ msg }) => msg === name).length,
+    countLines: (name: string) => lines.filter(({ msg }) => msg === name).length,
     now: async () => (await findMerchant(database.db, merchant.id))!,
     waiting: async () => (await database.db.run<{ count: number }>(COUNT, [merchant.id])).rows[0]!.count,
     /** Creates one event per six hours and delivers its short retries. */
     async live(deliverer: Deliverer, hours: number) {
-      const made: string[] = [];
+      const madeRequests: string[] = [];
       for (let hour = 0; hour < hours; hour += 6) {
         const [event] = await makeEvents(database.db, merchant, 1, clock.ports.now());
-        made.push(event!.id);
+        madeRequests.push(event!.id);
         for (const waitMs of [0, 100, 5_000, 15_000, 900_000, 1_800_000, 3_600_000]) {
           clock.wait(waitMs);
           await deliverer.deliverDue();
         }
         clock.wait(6 * HOUR_MS - 6_320_100);
       }
-      return made;
+      return madeRequests;
     },
   };
 }
 
 test("an endpoint that fails every attempt is marked, warned about after a day and paused after three, across restarts and owners", async () => {
-  const { open, live, said, now, waiting, ports, sent } = await setUpDeliverer(() => DOWN);
+  const { open, live, countLines, now, waiting, ports, sent } = await setUpDeliverer(() => DOWN);
   const startedAt = ports.now();
   const first = open();
   await live(first, 12);
   assert.deepEqual((await now()).webhookFailingSince, startedAt);
-  assert.deepEqual([said("endpoint.failing"), said("endpoint.paused")], [0, 0]);
+  assert.deepEqual([countLines("endpoint.failing"), countLines("endpoint.paused")], [0, 0]);
   await live(first, 24);
-  assert.deepEqual([said("endpoint.failing"), said("endpoint.paused")], [1, 0]);
+  assert.deepEqual([countLines("endpoint.failing"), countLines("endpoint.paused")], [1, 0]);
   await first.stop();
   const second = open();
   await live(second, 36);
-  assert.deepEqual([said("endpoint.paused"), (await now()).webhookPaused], [0, false], "72 hours are not over yet");
+  assert.deepEqual(
+    [countLines("endpoint.paused"), (await now()).webhookPaused],
+    [0, false],
+    "72 hours are not over yet",
+  );
   await live(second, 6);
   const paused = await now();
-  assert.deepEqual([paused.webhookPaused, paused.webhookPausedBy, said("endpoint.paused")], [true, "dunlin", 1]);
+  assert.deepEqual([paused.webhookPaused, paused.webhookPausedBy, countLines("endpoint.paused")], [true, "dunlin", 1]);
   assert.deepEqual(paused.webhookFailingSince, startedAt);
 
   const before = sent.length;
@@ -119,7 +123,7 @@ test("events that waited for a paused endpoint are sent oldest first, within the
   const deliverer = open();
   await live(deliverer, 78);
   assert.equal((await now()).webhookPaused, true);
-  const made = await live(deliverer, 48);
+  const madeRequests = await live(deliverer, 48);
   const from = sent.length;
   reply = OK;
   await changeMerchant(database.db, merchant.id, { webhookPaused: false }, SECRET_KEYS, ports);
@@ -128,14 +132,14 @@ test("events that waited for a paused endpoint are sent oldest first, within the
   assert.ok((await deliverer.deliverDue()) >= 8);
   assert.equal(await waiting(), 0);
   assert.deepEqual(
-    sent.slice(from).filter((id) => made.includes(id)),
-    made,
+    sent.slice(from).filter((id) => madeRequests.includes(id)),
+    madeRequests,
   );
 });
 
 test("one success restarts the count of failures", async () => {
   let reply = DOWN;
-  const { open, live, now, said, ports } = await setUpDeliverer(() => reply);
+  const { open, live, now, countLines, ports } = await setUpDeliverer(() => reply);
   const deliverer = open();
   await live(deliverer, 66);
   assert.notEqual((await now()).webhookFailingSince, null);
@@ -146,7 +150,7 @@ test("one success restarts the count of failures", async () => {
   const againAt = ports.now();
   await live(deliverer, 66);
   assert.deepEqual((await now()).webhookFailingSince, againAt);
-  assert.equal(said("endpoint.paused"), 0);
+  assert.equal(countLines("endpoint.paused"), 0);
 });
 
 test("the first success clears a failure mark of another process", async () => {

@@ -29,13 +29,13 @@ const HEALTH_LIMITS = {
 export function createEndpointHealth({ db, ports, log }: { db: Database; ports: Ports; log: Log }): EndpointHealth {
   /** One write per lane at a time. The next attempt repeats a failed one. */
   const writing = new Map<Lane, Promise<void>>();
-  const write = (lane: Lane, work: () => Promise<void>) => {
+  const write = (lane: Lane, operation: () => Promise<void>) => {
     const { id: merchantId } = lane.merchant;
     const warn = (error: unknown) => log.warn({ ...errorFields(error), merchantId }, "endpoint.state-failed");
-    const done = (writing.get(lane) ?? Promise.resolve()).then(work).catch(warn);
-    writing.set(lane, done);
-    return done.finally(() => {
-      if (writing.get(lane) === done) writing.delete(lane);
+    const written = (writing.get(lane) ?? Promise.resolve()).then(operation).catch(warn);
+    writing.set(lane, written);
+    return written.finally(() => {
+      if (writing.get(lane) === written) writing.delete(lane);
     });
   };
 

@@ -6,7 +6,7 @@ const PROBE_INTERVAL_MS = 1_000;
 export interface ExhaustionPause {
   isOn(): boolean;
   /** An attempt was not sent. */
-  begin(why: string): void;
+  begin(reason: string): void;
   /** An attempt was sent. */
   end(): void;
   /** Since the process started. */
@@ -20,9 +20,9 @@ export function createExhaustionPause(log: Log, onOver: () => void): ExhaustionP
   let unsent = 0;
   return {
     isOn: () => timer !== null,
-    begin(why) {
+    begin(reason) {
       unsent++;
-      if (!isLogged) log.error({ why }, "deliveries.held");
+      if (!isLogged) log.error({ why: reason }, "deliveries.held");
       isLogged = true;
       timer ??= setTimeout(() => {
         timer = null;

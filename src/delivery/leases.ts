@@ -58,20 +58,20 @@ export function createLeases({ db, ports, log, owner, timings, isBusy, onGained 
   let renewedMs = Number.NEGATIVE_INFINITY;
   let ticking: Promise<void> | null = null;
 
-  async function connected(): Promise<Connection> {
+  async function getConnection(): Promise<Connection> {
     if (connection !== null) return connection;
-    const fresh = await db.connect();
+    const newConnection = await db.connect();
     // Renews the leases first, because other processes treat the loss of the old connection as our end.
     renewedMs = Number.NEGATIVE_INFINITY;
-    connection = fresh;
-    fresh.onLost(() => drop(fresh));
-    return fresh;
+    connection = newConnection;
+    newConnection.onLost(() => drop(newConnection));
+    return newConnection;
   }
 
   /** Other processes may take the buckets at once, so no attempt starts until they are renewed. */
-  function drop(lost: Connection) {
-    lost.close().catch(() => {});
-    if (connection !== lost) return;
+  function drop(lostBuckets: Connection) {
+    lostBuckets.close().catch(() => {});
+    if (connection !== lostBuckets) return;
     connection = null;
     for (const lease of held.values()) lease.startUntilMs = Number.NEGATIVE_INFINITY;
   }
@@ -79,36 +79,38 @@ export function createLeases({ db, ports, log, owner, timings, isBusy, onGained 
   const expiresAt = () => new Date(ports.realNow().getTime() + timings.leaseMs);
   const startUntilMs = (requestedMs: number) => requestedMs + timings.leaseMs - timings.attemptMs;
 
-  async function renew(on: Connection) {
+  async function renew(leaseConnection: Connection) {
     const requestedMs = ports.monotonicMs();
-    const owned = new Map((await renewLeases(on, owner, expiresAt())).map(({ bucket, epoch }) => [bucket, epoch]));
-    const lost: number[] = [];
+    const ownedEpochs = new Map(
+      (await renewLeases(leaseConnection, owner, expiresAt())).map(({ bucket, epoch }) => [bucket, epoch]),
+    );
+    const lostBuckets: number[] = [];
     for (const [bucket, lease] of held) {
-      if (owned.get(bucket) === lease.epoch) lease.startUntilMs = startUntilMs(requestedMs);
-      else lost.push(bucket);
+      if (ownedEpochs.get(bucket) === lease.epoch) lease.startUntilMs = startUntilMs(requestedMs);
+      else lostBuckets.push(bucket);
     }
-    for (const bucket of lost) held.delete(bucket);
+    for (const bucket of lostBuckets) held.delete(bucket);
     // The reply to an acquisition was lost.
-    for (const [bucket, epoch] of owned)
+    for (const [bucket, epoch] of ownedEpochs)
       if (!held.has(bucket)) held.set(bucket, { epoch, startUntilMs: startUntilMs(requestedMs), isReleasing: false });
-    if (lost.length > 0) log.warn({ buckets: lost }, "leases.lost");
+    if (lostBuckets.length > 0) log.warn({ buckets: lostBuckets }, "leases.lost");
     renewedMs = requestedMs;
   }
 
-  async function share(on: Connection) {
-    const fair = Math.ceil(BUCKET_COUNT / Math.max(1, await countDeliverers(on)));
+  async function share(leaseConnection: Connection) {
+    const fairCount = Math.ceil(BUCKET_COUNT / Math.max(1, await countDeliverers(leaseConnection)));
     // The lowest buckets are acquired first, so each process keeps a contiguous range.
     const sorted = [...held.keys()].sort((a, b) => a - b);
-    for (const [index, bucket] of sorted.entries()) held.get(bucket)!.isReleasing = index >= fair;
-    const released = sorted.slice(fair).filter((bucket) => !isBusy(bucket));
+    for (const [index, bucket] of sorted.entries()) held.get(bucket)!.isReleasing = index >= fairCount;
+    const released = sorted.slice(fairCount).filter((bucket) => !isBusy(bucket));
     if (released.length > 0) {
-      await releaseLeases(on, owner, released);
+      await releaseLeases(leaseConnection, owner, released);
       for (const bucket of released) held.delete(bucket);
       log.info({ buckets: released.length, kept: held.size }, "leases.shared");
     }
-    if (held.size >= fair) return;
+    if (held.size >= fairCount) return;
     const requestedMs = ports.monotonicMs();
-    const acquired = await acquireLeases(on, owner, ports.realNow(), expiresAt(), fair - held.size);
+    const acquired = await acquireLeases(leaseConnection, owner, ports.realNow(), expiresAt(), fairCount - held.size);
     for (const { bucket, epoch } of acquired)
       held.set(bucket, { epoch, startUntilMs: startUntilMs(requestedMs), isReleasing: false });
     if (acquired.length > 0) log.info({ buckets: acquired.length, held: held.size }, "leases.taken");
@@ -118,15 +120,15 @@ export function createLeases({ db, ports, log, owner, timings, isBusy, onGained 
 
   async function tick() {
     const before = startableCount();
-    const on = await connected();
+    const leaseConnection = await getConnection();
     try {
       await withTimeout(timings.statementMs, async () => {
-        if (renewedMs === Number.NEGATIVE_INFINITY) await announceDeliverer(on);
-        if (ports.monotonicMs() - renewedMs >= timings.renewMs) await renew(on);
-        await share(on);
+        if (renewedMs === Number.NEGATIVE_INFINITY) await announceDeliverer(leaseConnection);
+        if (ports.monotonicMs() - renewedMs >= timings.renewMs) await renew(leaseConnection);
+        await share(leaseConnection);
       });
     } catch (error) {
-      drop(on);
+      drop(leaseConnection);
       throw error;
     }
     if (startableCount() > before) onGained?.();
@@ -150,13 +152,16 @@ export function createLeases({ db, ports, log, owner, timings, isBusy, onGained 
       await ticking?.catch(() => {});
       const buckets = [...held.keys()];
       held.clear();
-      const on = connection;
+      const leaseConnection = connection;
       connection = null;
       const releaseOn = (tx: Tx) => withTimeout(timings.statementMs, () => releaseLeases(tx, owner, buckets));
       // If both fail, closing the connection releases the buckets.
       if (buckets.length > 0)
-        await releaseOn(on ?? db).catch(() => (on === null ? null : releaseOn(db).catch(() => {})));
-      if (on !== null) await withTimeout(timings.statementMs, () => on.close()).catch(() => {});
+        await releaseOn(leaseConnection ?? db).catch(() =>
+          leaseConnection === null ? null : releaseOn(db).catch(() => {}),
+        );
+      if (leaseConnection !== null)
+        await withTimeout(timings.statementMs, () => leaseConnection.close()).catch(() => {});
     },
   };
 }

@@ -100,7 +100,7 @@ test("a withdrawn event is not sent, whether it was read before or is being read
 test("a lane is due for a read when something is due, a slot is free, no read runs, and the rows read ahead run low", () => {
   const wants = (over: Partial<Lane>, nowMs = NOW_MS) => isReadDue({ ...lane(), readSize: 8, ...over }, nowMs);
   assert.ok(wants({}));
-  assert.ok(!wants({ reading: true }));
+  assert.ok(!wants({ isReading: true }));
   assert.ok(wants({ nextDueMs: NOW_MS }));
   assert.ok(!wants({ nextDueMs: NOW_MS + 1 }));
   assert.ok(wants({ inFlight: 4 }) && !wants({ inFlight: 5 }));
@@ -132,10 +132,10 @@ test("the read size grows to 256 rows with quick full reads and shrinks to the c
 test("more rows are due only when a read was full", () => {
   const one = lane();
   beginRead(one, 0, new Date(NOW_MS), 1);
-  assert.ok(one.reading && one.nextDueMs === Number.POSITIVE_INFINITY);
+  assert.ok(one.isReading && one.nextDueMs === Number.POSITIVE_INFINITY);
   endRead(one, [1, 2, 3, 4].map(row), 0);
   assert.deepEqual(
-    [one.reading, one.nextDueMs, one.lastFullBatchMs],
+    [one.isReading, one.nextDueMs, one.lastFullBatchMs],
     [false, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
   );
   beginRead(one, 10, new Date(NOW_MS), 1);

@@ -25,7 +25,7 @@ export interface Lane {
   prefetched: { delivery: DueDelivery; readMs: number }[];
   /** Grows while a backlog drains fast. */
   readSize: number;
-  reading: boolean;
+  isReading: boolean;
   /** Monotonic. The last read, if it returned as many rows as requested. */
   lastFullBatchMs: number;
   /** Service time from which a row may be due; Infinity if none is known, -Infinity to read now. */
@@ -57,7 +57,7 @@ export const createLane = (merchant: Merchant): Lane => ({
   lastFullScanMs: Number.NEGATIVE_INFINITY,
   prefetched: [],
   readSize: merchant.webhookCap,
-  reading: false,
+  isReading: false,
   lastFullBatchMs: Number.NEGATIVE_INFINITY,
   nextDueMs: Number.NEGATIVE_INFINITY,
   withdrawn: new Set(),
@@ -100,7 +100,7 @@ export const resetReadFloor = (lane: Lane) => {
 };
 
 export const isReadDue = (lane: Lane, nowMs: number) =>
-  !lane.reading && lane.nextDueMs <= nowMs && hasFreeSlot(lane) && lane.prefetched.length <= lane.readSize / 4;
+  !lane.isReading && lane.nextDueMs <= nowMs && hasFreeSlot(lane) && lane.prefetched.length <= lane.readSize / 4;
 
 /** Stale rows are dropped, to be read again. */
 export function takeNext(lane: Lane, monotonicMs: number): DueDelivery | undefined {
@@ -128,7 +128,7 @@ export const excludedEventIds = (lane: Lane) => [
  */
 export function beginRead(lane: Lane, monotonicMs: number, now: Date, clockRate: number): Date {
   const from = readFrom(lane, monotonicMs);
-  lane.reading = true;
+  lane.isReading = true;
   // Rows should last a while, but not become stale and be read twice.
   const lastedMs = monotonicMs - lane.lastFullBatchMs;
   if (lastedMs < MAX_READ_AHEAD_MS / 4) lane.readSize = Math.min(READ_SIZE_MAX, lane.readSize * 2);
@@ -147,7 +147,7 @@ export function beginRead(lane: Lane, monotonicMs: number, now: Date, clockRate:
 
 /** @param readMs  monotonic time before the read */
 export function endRead(lane: Lane, rows: readonly DueDelivery[], readMs: number) {
-  lane.reading = false;
+  lane.isReading = false;
   if (rows[0] !== undefined) lane.floorMs = Math.min(lane.floorMs, rows[0].dueMs);
   for (const delivery of rows) if (!lane.withdrawn.has(delivery.eventId)) lane.prefetched.push({ delivery, readMs });
   // There are more rows.
@@ -159,5 +159,5 @@ export function endRead(lane: Lane, rows: readonly DueDelivery[], readMs: number
 export function dropWithdrawn(lane: Lane, eventIds: readonly string[]) {
   const withdrawnIds = new Set(eventIds);
   lane.prefetched = lane.prefetched.filter(({ delivery }) => !withdrawnIds.has(delivery.eventId));
-  if (lane.reading) for (const id of withdrawnIds) lane.withdrawn.add(id);
+  if (lane.isReading) for (const id of withdrawnIds) lane.withdrawn.add(id);
 }

@@ -39,15 +39,15 @@ export function createTarget(merchant: Merchant, secretKeys: SecretKeys): Delive
     merchant.webhookSubPaths ? `${url.pathname.replace(/\/$/, "")}/${type}${url.search}` : url.pathname + url.search;
   const { webhookAuth, webhookCredential } = merchant;
   const secret = webhookCredential === null ? null : unseal(secretKeys, webhookCredential);
-  const field = webhookAuth === null || secret === null ? null : authorizationHeader(webhookAuth, secret);
+  const authorization = webhookAuth === null || secret === null ? null : authorizationHeader(webhookAuth, secret);
   const sign = createMerchantSigner(merchant, secretKeys);
-  const headers = maskedHeaders(field, sign !== null);
+  const headers = maskedHeaders(authorization, sign !== null);
   const head = (type: EventType) =>
     createRequestHead(merchant.id, [`POST ${url.origin}${path(type)}`, ...headers].join("\n"));
   return {
     origin: url.origin,
     paths: forEachEventType(path),
-    authorization: field,
+    authorization,
     sign,
     heads: forEachEventType(head),
     secrets: webhookAuth === null || secret === null ? [] : credentialSpellings(webhookAuth, secret),
@@ -65,11 +65,11 @@ function createMerchantSigner(
   secretKeys: SecretKeys,
 ) {
   if (webhookSecret === null) return null;
-  const old =
+  const previousSecret =
     webhookOldSecret === null || webhookOldSecretUntil === null
       ? null
       : { secret: unseal(secretKeys, webhookOldSecret), until: webhookOldSecretUntil };
-  return createSigner({ current: unseal(secretKeys, webhookSecret), old });
+  return createSigner({ current: unseal(secretKeys, webhookSecret), old: previousSecret });
 }
 
 /** This process is out of a resource. */
@@ -156,10 +156,10 @@ export const attemptFiguresOf = ({ number, success, status, durationMs }: EndedA
   durationMs,
 });
 
-export function logAttempt(log: Log, ended: EndedAttempt) {
-  const { merchantId, eventId, number, status, durationMs, error } = ended;
+export function logAttempt(log: Log, attempt: EndedAttempt) {
+  const { merchantId, eventId, number, status, durationMs, error } = attempt;
   const fields = { merchantId, eventId, number, status, durationMs };
-  if (ended.ends === "exhausted") log.warn({ ...fields, error }, "delivery.exhausted");
-  else if (ended.success) log.debug(fields, "delivery.attempted");
+  if (attempt.ends === "exhausted") log.warn({ ...fields, error }, "delivery.exhausted");
+  else if (attempt.success) log.debug(fields, "delivery.attempted");
   else log.info({ ...fields, error }, "delivery.attempted");
 }

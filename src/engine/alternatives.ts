@@ -25,10 +25,7 @@ const DEBIT_PLAN_CAVEAT = "In simulations with bank debits, plans recovered as m
 const UNMEASURED_CAVEAT =
   "A model overrates its own plans. By how much is unknown for payments that are neither cards nor bank debits.";
 
-/**
- * Returns the caveats for predicted recoveries: `debits` of the plans are bank debits, `others` neither debits nor cards. `npm
- * run lab -- promises` gives the figures, in docs/measurements.md.
- */
+/** `debits`: plans that are bank debits; `others`: neither debits nor cards. Figures: `npm run lab -- promises`. */
 export const listPlanCaveats = ({ plans, debits, others }: { plans: number; debits: number; others: number }) =>
   [
     ...(debits + others < plans ? [CARD_PLAN_CAVEAT] : []),
@@ -40,7 +37,6 @@ const CARD_COMPARISON_CAVEAT = `${CARD_PLAN_CAVEAT} Evenly spaced retries recove
 const CARD_EVENLY_SPACED_CAVEAT =
   "In simulations with cards, evenly spaced retries recovered up to 6 points more than predicted.";
 const DEBIT_COMPARISON_CAVEAT = `${DEBIT_PLAN_CAVEAT}, and evenly spaced retries 6 to 11 points less.`;
-/** @param isPlanned  whether the caveat stands beside a plan */
 export function evenlySpacedCaveat(paidBy: Instrument, isPlanned = true): string {
   if (findBankDebit(paidBy.paymentMethodType)) return DEBIT_COMPARISON_CAVEAT;
   if (!isCard(paidBy)) return UNMEASURED_CAVEAT;
@@ -49,17 +45,16 @@ export function evenlySpacedCaveat(paidBy: Instrument, isPlanned = true): string
 
 export type Alternatives = Pick<DecisionAccount, "days" | "hours" | "even">;
 
-/** A possible time, and the plan's value with its next retry there. */
 interface ComparedTime {
   at: number;
   value: number;
 }
 
 /**
- * Probabilities are calibrated, and every value includes the margin, also in a case retried although it is not worth retrying.
+ * Probabilities are calibrated. Every value includes the margin, even if the case is not worth retrying.
  *
  * @param unpaidAt  window start, from which six retries are spaced evenly
- * @param now  excludes earlier times, although plans are evaluated from the last news on
+ * @param now  excludes earlier times
  */
 export function compareAlternatives(
   model: LearnedModel,
@@ -91,19 +86,18 @@ export function compareAlternatives(
   };
 }
 
-/** The best single retry in a case not worth retrying. */
 export interface BestTime {
   at: number;
-  /** Evaluated for this time alone; a chosen retry may differ by a few points. */
+  /** For this time alone; a chosen retry may differ by a few points. */
   chance: number;
-  /** As fractions of the amount due. `mustBring`: the margin beyond the cost. */
+  /** Fractions of the amount due. `mustBring`: the margin beyond the cost. */
   cost: number;
   mustBring: number;
-  /** The probability from which the retry is worth making. */
+  /** Probability from which the retry is worth making. */
   minChance: number;
 }
 
-/** Returns null if no time is left. Parameters as for `compareAlternatives`. */
+/** Null if no time is left. */
 export function compareWithoutRetry(
   model: LearnedModel,
   posterior: CasePosterior,
@@ -114,7 +108,7 @@ export function compareWithoutRetry(
   const { dollars } = retryContext;
   const retryValue = withMargin(retryContext.retryValue, model, dollars);
   const { cost } = retryContext.retryValue;
-  // As if retries cost nothing, so that one is chosen from the same times.
+  // Free retries, so that one is chosen from the same times.
   const freeRetryValue = { ...retryContext.retryValue, cost: cost - retryValue.cost };
   const contextFromNow = { ...retryContext, now: Math.max(retryContext.now, now) };
   const chosen = chooseRetry(model, posterior, { ...contextFromNow, retryValue: freeRetryValue });
@@ -151,7 +145,6 @@ function listComparedTimes({
 
 const localDayOf = ({ clock: { offsetMs } }: CasePosterior, at: number) => Math.floor((at + offsetMs) / DAY_MS);
 
-/** The first day has several times, and another day may have two. */
 function bestTimePerDay(posterior: CasePosterior, compared: readonly ComparedTime[]): ComparedTime[] {
   const bestTimes: ComparedTime[] = [];
   for (const time of compared) {
@@ -177,7 +170,7 @@ function compareHours(
   return [...valueByTime].map(([at, value]) => ({ at, value })).sort((a, b) => a.at - b.at);
 }
 
-/** Six retries, or as many as the window allows, the last an hour before its end. Only future, allowed ones count. */
+/** Six retries, or as many as fit. Only future, allowed ones count. */
 function evaluateEvenlySpaced(
   posterior: CasePosterior,
   chosen: ChosenRetry,

@@ -10,7 +10,7 @@ import type { DeclineGroup } from "./rules/decline-groups.ts";
 export const MIN_GAP_MS = 12 * HOUR_MS;
 /** Spreads morning retries, so that a bank does not receive all at nine. */
 const MAX_JITTER_MS = 15 * 60_000;
-/** By then, overnight payments have arrived, and a customer who has to confirm is awake. */
+/** Overnight payments have arrived, and customers are awake to confirm. */
 const MORNING_HOUR = 9;
 
 export interface CandidateTime {
@@ -19,22 +19,20 @@ export interface CandidateTime {
   payDay?: PayDay;
 }
 
-/** Depends on facts alone, never on the current time. */
+/** From facts alone, never the current time. */
 export interface RetryInterval {
-  /** The retry's time if all are spaced evenly. */
+  /** Time if all are spaced evenly. */
   even: number;
-  /** Limits for moving it. */
   from: number;
   to: number;
   windowEnd: number;
   jitterMs: number;
 }
 
-/** Returns the retries that were executed or should have been. */
 const countedRetries = (facts: DecisionFacts) =>
   facts.retries.filter(({ status }) => status !== "SCHEDULED" && status !== "CANCELED");
 
-/** Returns the invoice's last attempt or request, or the window's start. */
+/** The invoice's last attempt or request, or the window's start. */
 export function lastAttemptTime(facts: DecisionFacts): number {
   let anchor = facts.unpaidAt.getTime();
   for (const entry of facts.ledger) if (entry.onThisInvoice) anchor = Math.max(anchor, entry.at.getTime());
@@ -43,9 +41,8 @@ export function lastAttemptTime(facts: DecisionFacts): number {
 }
 
 /**
- * The remaining retries are spaced evenly over the remaining days; each may be moved by half the gap.
+ * Spreads the remaining retries evenly; each may be moved by half the gap.
  *
- * @param retryCount  remaining retries
  * @param notBefore  by the bank's advice; 0: none
  */
 export function retryIntervalOf(facts: DecisionFacts, retryCount: number, notBefore: number): RetryInterval {
@@ -63,7 +60,7 @@ export function retryIntervalOf(facts: DecisionFacts, retryCount: number, notBef
   };
 }
 
-/** The result may lie in the past, or after the window. */
+/** May lie in the past, or after the window. */
 export function chooseBestTime(
   span: RetryInterval,
   group: DeclineGroup,
@@ -90,7 +87,7 @@ function evenlySpacedTime({ even, jitterMs: jitter, windowEnd }: RetryInterval) 
   return even + jitter < windowEnd ? even + jitter : even;
 }
 
-/** Yields one good time a day after a missed or forbidden one, until the window ends. */
+/** One good time a day after a missed or forbidden one, until the window ends. */
 export function* laterTimes(
   span: RetryInterval,
   first: number,
@@ -103,7 +100,7 @@ export function* laterTimes(
   }
 }
 
-/** Yields each local day's morning, or its start if a limit caused the decline. */
+/** Each local day's morning, or its start if a limit caused the decline. */
 function* dailyTimes(
   span: RetryInterval,
   zone: CustomerLocale["zone"],

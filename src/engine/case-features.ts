@@ -7,7 +7,7 @@ import { normalizeMethod } from "./rules/instrument.ts";
 export interface CaseTraits {
   /** Approximate. */
   dollars: number;
-  /** Since the subscription began; null for a one-off invoice. */
+  /** Null for a one-off invoice. */
   tenureDays: number | null;
   billingPeriod: number | null;
   billingPeriodUnit: string | null;
@@ -18,18 +18,17 @@ export interface CaseTraits {
   network: string | null;
   funding: string | null;
   issuer: string | null;
-  /** The first decline's codes, unchanged. */
+  /** Unchanged. */
   declineCode: string | null;
   adviceCode: string | null;
   past: PaymentRecord;
 }
 
-/** A customer's invoices so far. */
 export interface PaymentRecord {
-  /** First charges, including this case's, which was made before the case began. */
+  /** Includes this case's. */
   firstCharges: number;
   declined: number;
-  /** Declined ones paid later, and those still unpaid. */
+  /** `recovered`: declined and paid later. */
   recovered: number;
   unpaid: number;
   /** Decline reason of the last recovered invoice. */
@@ -44,7 +43,7 @@ export const newPaymentRecord = (): PaymentRecord => ({
   lastReason: null,
 });
 
-/** Classifies by the fraction of declined first charges. One approved charge is added, because a single invoice says nothing. */
+/** One approved charge is added, because a single invoice says nothing. */
 export function standingOf({ firstCharges, declined }: PaymentRecord): number {
   const share = declined / (firstCharges + 1);
   return share < 0.3 ? STANDINGS.good : share < 0.6 ? STANDINGS.between : STANDINGS.bad;
@@ -52,21 +51,24 @@ export function standingOf({ firstCharges, declined }: PaymentRecord): number {
 
 const PAID_COUNT_EDGES = [1, 2, 4, 8];
 
-/** Whether a feature means the same at every merchant, so that the pretrained model may have learned it. */
+/** Whether it means the same at every merchant, so that the pretrained model may have learned it. */
 export const isPortableFeature = (name: string) => !/^.(merchant|issuer):/.test(name);
 
 const featureValue = (value: string | number | null) =>
   typeof value === "string" ? value.toLowerCase() : (value ?? "?");
 const methodFeature = ({ paymentMethodType: type }: Pick<CaseTraits, "paymentMethodType">) =>
   featureValue(type && normalizeMethod(type));
-/** Charge cards go to the same people as credit cards and are much rarer. */
+/** Charge card holders resemble credit card holders, and are much rarer. */
 const fundingFeature = ({ funding }: Pick<CaseTraits, "funding">) => {
   const name = featureValue(funding);
   return name === "charge" ? "credit" : name;
 };
 const networkFeature = ({ network }: Pick<CaseTraits, "network">) => network && networkKeyOf(network);
 
-/** From about USD 740,000, amounts share features: a retry's feature count is bounded (`engine/learned/observe.ts`). */
+/**
+ * Larger amounts (from about USD 740,000) share features, because a retry's feature count is bounded
+ * (`engine/learned/observe.ts`).
+ */
 const MAX_AMOUNT_BUCKETS = 20;
 const amountBucket = ({ dollars }: Pick<CaseTraits, "dollars">) => Math.round(Math.log2(Math.max(1, dollars)));
 const tenureBucket = (days: number) => Math.round(Math.log2(1 + Math.max(0, days) / 20));
@@ -75,16 +77,12 @@ const periodOf = ({ billingPeriod, billingPeriodUnit }: Pick<CaseTraits, "billin
 const USUAL_PERIOD = "1month";
 const toLowerCase = (value: string | null) => value?.toLowerCase() ?? null;
 
-/** Whether features describe an invoice's first charge ("f…") or a case ("r…"). */
+/** An invoice's first charge, or a case. */
 type FeatureStage = "f" | "r";
 
-/** Shared by all of a customer's invoices. */
 type StableTraits = Omit<CaseTraits, "dollars" | "declineCode" | "adviceCode" | "past">;
 
-/**
- * Each feature has its own weight. An amount has all smaller buckets' features too, so the model learns about rare, large amounts
- * from smaller ones.
- */
+/** An amount has all smaller buckets' features too, so the model learns about rare, large amounts from smaller ones. */
 export const caseFeatures = (stage: FeatureStage, traits: CaseTraits): string[] =>
   [...amountFeatures(traits), ...stableFeatures(traits), ...invoiceFeatures(stage, traits)].map(
     (name) => `${stage}${name}`,
@@ -125,7 +123,7 @@ function invoiceFeatures(stage: FeatureStage, traits: CaseTraits): string[] {
   return names;
 }
 
-/** Computes a customer's shared features only once. */
+/** Computes a customer's shared features once. */
 export function createFeatureIndexer(steady: StableTraits): (stage: FeatureStage, traits: CaseTraits) => Int32Array {
   const weightsByStage = new Map<string, Int32Array>();
   return (stage, traits) => {
@@ -151,13 +149,13 @@ const codeFeature = ({ declineCode, adviceCode }: CaseTraits) =>
 
 export const codeFeatureIndex = (traits: CaseTraits) => featureIndex(`r${codeFeature(traits)}`);
 
-/** Returns null if the code is the case's first one. */
+/** Null if the code is the case's first one. */
 export function codeChangeFeature(first: string | null, code: string | null): string | null {
   return featureValue(first) === featureValue(code) ? null : `rthen:${featureValue(first)}:${featureValue(code)}`;
 }
 
 /**
- * Returns the features that a retry's decline adds for the next retry.
+ * Features that a retry's decline adds for the next retry.
  *
  * @param first  the case's first code; null: not reported
  */
@@ -169,7 +167,6 @@ export function declineFeaturesOf(first: string | null, code: string | null): De
   };
 }
 
-/** Rows hold a case's weights for certain times. */
 export const caseRows = (traits: Omit<CaseTraits, "merchant" | "past">): Int32Array =>
   rowsOf({
     country: traits.country,
@@ -180,7 +177,7 @@ export const caseRows = (traits: Omit<CaseTraits, "merchant" | "past">): Int32Ar
     amount: amountBucket(traits),
     tenure: traits.tenureDays === null ? null : tenureBucket(traits.tenureDays),
     issuer: toLowerCase(traits.issuer),
-    // The usual period has no row: the decline reasons cover it.
+    // Decline reasons cover the usual period.
     period: traits.billingPeriodUnit && periodOf(traits) !== USUAL_PERIOD ? periodOf(traits) : null,
   });
 

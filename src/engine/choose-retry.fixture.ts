@@ -9,10 +9,9 @@ export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
 export const START = Date.UTC(2026, 3, 6, 10);
 export const ISSUER_ROW = rowStart("issuer", "a bank");
-/** A new model, except that it has seen many first retries at all times since the failure, so it does not explore them. */
+/** Has seen many first retries at all times, so it does not explore them. */
 export const trainedModel: LearnedModel = { ...newLearnedModel(), firsts: newFirstRetryCounts().fill(1e6) };
 
-/** A German card that was declined for this reason at START. */
 export function buildPosterior(reason: Reason): CasePosterior {
   const names = new Int32Array(0);
   const facts = {

@@ -25,44 +25,39 @@ import { uniformHash } from "./uniform-hash.ts";
 
 /** A retry right after a failure gets the same answer. */
 export const MIN_WAIT_MS = 2 * HOUR_MS;
-/** When a new card or confirmation is needed: the customer, or an account updater, acts once a day. */
+/** If a new card or confirmation is needed: customers and account updaters act once a day. */
 export const MIN_CARD_WAIT_MS = 20 * HOUR_MS;
-/** Between the last slot and the window's end. */
 const LAST_SLOT_MARGIN_MS = HOUR_MS / 2;
 export const lastSlotTime = ({ windowEndsAt }: RetryContext) => windowEndsAt - LAST_SLOT_MARGIN_MS;
-/**
- * Fraction of cases not worth retrying that are retried as if retries cost nothing, to correct wrong estimates. Higher after
- * codes with few observed retries.
- */
+/** Retried as if retries cost nothing, to correct wrong estimates. Higher after codes with few observed retries. */
 export const NOT_WORTH_RETRYING_RATE = 0.05;
 /** After this many retries with a code, half its cases not worth retrying are retried. */
 export const NOT_WORTH_RETRYING_HALF_COUNT = 30;
 
 export interface RetryContext {
-  /** Names the case and determines random choices, so they repeat on the same facts. */
+  /** Determines random choices, so they repeat on the same facts. */
   key: string;
   now: number;
   windowEndsAt: number;
   retriesLeft: number;
-  /** Whether some retries may be sampled to learn from them. Otherwise nothing is random, except while predictions fail. */
+  /** If false, nothing is random, except while predictions fail. */
   explores: boolean;
   allow(at: number): boolean;
   /** Limits that the remaining retries together could exceed. */
   limits: readonly PlanLimit[];
-  /** Amount due, approximate. */
   dollars: number;
   retryValue: RetryValue;
 }
 
-/** The plan from which a retry was chosen. Not calibrated. Valid until the next decision, which reuses the workspace. */
+/** Not calibrated. Valid until the next decision, which reuses the workspace. */
 export interface WeighedPlan {
   forecast: Forecast;
   plan: RetryPlan;
-  /** Slots of the plan, with a sampled slot in place of its next one. */
+  /** With a sampled slot in place of its next one. */
   slots: readonly number[];
-  /** Includes the margin, also if the case was planned as if retries cost nothing. */
+  /** Includes the margin, even if planned as if retries cost nothing. */
   retryValue: RetryValue;
-  /** The plan's value by slot of its next retry; null if no sampling needed it. */
+  /** By slot of the next retry; null if no sampling needed it. */
   valuesBySlot: readonly number[] | null;
 }
 
@@ -70,20 +65,19 @@ export interface ChosenRetry {
   at: number;
   /** Calibrated probability of success. */
   chance: number;
-  /** Over all times it sums to one, or to the retried fraction of cases not worth retrying. */
+  /** Sums over all times to one, or to the retried fraction of cases not worth retrying. */
   propensity: number;
-  /** Planned times if this one fails. */
   nextTimes: readonly number[];
   isSampled: boolean;
   isHourSampled: boolean;
-  /** Whether the case is not worth retrying, but is one of the few retried all the same. */
+  /** Retried although it is not worth it. */
   isNotWorthRetrying: boolean;
-  /** Whether the retry is spaced evenly, because recent predictions failed. */
+  /** Because recent predictions failed. */
   isEvenlySpaced: boolean;
   weighedPlan: WeighedPlan;
 }
 
-/** Returns null if no allowed retry is worth its cost and the margin, except for a few cases. Pure. */
+/** Null if no allowed retry is worth its cost and the margin, except for a few cases. Pure. */
 export function chooseRetry(
   model: LearnedModel,
   posterior: CasePosterior,
@@ -147,7 +141,7 @@ export function chooseRetry(
 }
 
 /**
- * Banks use codes differently, so an estimate means little before retries at that bank confirm it. Without exploring, all cases
+ * Banks use codes differently, so estimates mean little before retries at that bank confirm them. Without exploring, all cases
  * are retried until enough retries were observed, and none afterwards.
  */
 function notWorthRetryingRate(
@@ -163,10 +157,7 @@ function notWorthRetryingRate(
     : Number(retryCount < halfCount);
 }
 
-/**
- * Earliest first: every slot of the first day, since hours count after a bank fault; some hours of later days; and the window's
- * last slot.
- */
+/** Earliest first: every slot of the first day, since hours count after a bank fault; some hours of later days; the last slot. */
 function findCandidateSlots(posterior: CasePosterior, retryContext: RetryContext, hours: readonly number[]): number[] {
   const { now, allow } = retryContext;
   const slots: number[] = [];

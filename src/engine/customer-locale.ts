@@ -1,7 +1,7 @@
 import type { DecisionFacts } from "./decision-facts.ts";
 import { findZone, type Zone } from "./local-time.ts";
 
-/** The most populous zone of countries with several; Intl knows the others. */
+/** The most populous zone; Intl knows countries with one zone. */
 const ZONE_BY_COUNTRY: Readonly<Record<string, string>> = {
   AE: "Asia/Dubai",
   AR: "America/Argentina/Buenos_Aires",
@@ -79,7 +79,7 @@ const ZONE_BY_COUNTRY: Readonly<Record<string, string>> = {
   ZA: "Africa/Johannesburg",
 };
 
-/** Single-country currencies: USD and EUR say nothing about the customer's country. */
+/** USD and EUR name no country. */
 const COUNTRY_BY_CURRENCY: Readonly<Record<string, string>> = {
   AED: "AE",
   ARS: "AR",
@@ -130,11 +130,11 @@ const COUNTRY_BY_CURRENCY: Readonly<Record<string, string>> = {
 
 export interface CustomerLocale {
   zone: Zone;
-  /** ISO 3166 alpha-2, for pay days; null if unknown. */
+  /** ISO 3166 alpha-2. */
   country: string | null;
 }
 
-/** As reported, else by the card's country, else by the currency, else UTC. */
+/** As reported, else by card country, else by currency, else UTC. */
 export function findCustomerLocale(
   facts: Pick<DecisionFacts, "customerTimezone" | "cardCountry" | "currency">,
 ): CustomerLocale {
@@ -144,7 +144,6 @@ export function findCustomerLocale(
   return { zone: namedZone ?? findZone(usualZone ?? "UTC")!, country };
 }
 
-/** Cached, since an Intl query is slow. */
 const onlyZoneByCountry = new Map<string, string | null>();
 
 function findOnlyZone(country: string): string | null {

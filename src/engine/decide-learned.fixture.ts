@@ -24,7 +24,6 @@ export const buildInvoice = (
   })),
 });
 
-/** A Swedish debit card whose last invoice is open. */
 export function buildCase(
   invoices: readonly PastInvoice[],
   rest: Partial<DecisionFacts> = {},

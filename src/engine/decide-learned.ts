@@ -23,18 +23,17 @@ export interface PolicyDecision {
   /** False: rules and the decline reason decided alone. */
   isLearned: boolean;
   chosen: ChosenRetry | null;
-  /** Returns what else could have been done, valued by the same model; null if the model chose no time. */
+  /** Alternatives, valued by the same model; null if the model chose no time. */
   outlook(): Alternatives | null;
 }
 
 const NO_OUTLOOK = () => null;
 
 /**
- * Returns the next action by the learned policy.
+ * The next action by the learned policy.
  *
- * The static policy decides if rules or declines leave no choice: a stop, a card request, or a retry with a new card. Times are
- * planned from the last attempt or the customer's last other charge since, not from `now`: a time stays until it is reached or a
- * fact changes.
+ * The static policy decides if rules or declines leave no choice. Times are planned from the last attempt or the customer's last
+ * other charge, not from `now`, so a time stays until it is reached or a fact changes.
  *
  * @see docs/engine-internals.md
  */
@@ -47,7 +46,7 @@ export function decideLearned(context: DecisionContext, history: CustomerHistory
   const { posterior } = inferPosterior(model, history);
   const retryContext = retryContextOf(context, posterior);
   const afterOutage: RetryContext = { ...retryContext, allow: (at) => at >= issuerUpAt && retryContext.allow(at) };
-  // If the issuer stays down until the window ends, a retry within the outage is better than none.
+  // A retry within the outage is better than none.
   const planned =
     (issuerUpAt > now && planRetry(model, posterior, afterOutage, now)) ||
     planRetry(model, posterior, retryContext, now);
@@ -68,12 +67,11 @@ export function decideLearned(context: DecisionContext, history: CustomerHistory
   return { decision, isLearned: true, chosen: null, outlook: () => withoutRetry?.outlook ?? null };
 }
 
-/** How late the next invoice may come. */
 const INVOICE_LATE_MS = DAY_MS;
-/** Another case may end without an attempt, which queues nothing. */
+/** Other cases may end without an attempt, which queues nothing. */
 const OTHER_CASES_CHECK_MS = DAY_MS;
 
-/** Waits for news of the customer's other invoices if due within the window, or for a requested card; otherwise stops. */
+/** Waits for other invoices' news within the window, or for a requested card; otherwise stops. */
 function decideWithoutRetry(context: DecisionContext, posterior: CasePosterior, best: BestTime | null): Decision {
   const { facts, now, locale } = context;
   const noRetryReasons = explainNoRetry(context, posterior, best);
@@ -84,7 +82,7 @@ function decideWithoutRetry(context: DecisionContext, posterior: CasePosterior, 
     if (waits) return { kind: "wait", reasons: [...noRetryReasons, waits] };
     return { kind: "stop", end: "hopeless", reasons: [...noRetryReasons, describeBudget(facts)] };
   }
-  // The awaited news comes last, and without figures, which change each day.
+  // Last, and without figures, which change each day.
   const reasons = [...noRetryReasons, describeAwaitedInvoices(isInTime ? invoiceAt : null, locale.zone)];
   return {
     kind: "wait",
@@ -102,7 +100,7 @@ function planRetry(model: LearnedModel, posterior: CasePosterior, retryContext: 
   return chosen && { usedContext, chosen };
 }
 
-/** Whether the time is too long ago to make up for, or no longer allowed. */
+/** Too long ago to make up for, or no longer allowed. */
 function isMissed(at: number, { allow }: RetryContext, now: number): boolean {
   const late = now - at;
   return late > 0 && (late > MAX_LATENESS_MS || !allow(now));
@@ -113,7 +111,7 @@ function retryContextOf(context: DecisionContext, posterior: CasePosterior): Ret
   const dollars = amountDueUsd(facts.amount, facts.currency);
   // An unanswered request counts as an attempt.
   const now = Math.max(posterior.lastTriedAt, posterior.otherCharge?.at ?? 0, lastAttemptTime(facts));
-  // Without retries left, no time is allowed either, except the last minutes before a limit is certainly free.
+  // Without retries left, no time is allowed, except minutes before a limit is certainly free.
   const retriesLeft = Math.max(1, retriesLeftOf(context).count);
   return {
     key: facts.caseId,
@@ -136,19 +134,18 @@ function decideRetry(
   chosen: ChosenRetry,
 ): Decision {
   const { facts, guard, issuerUpAt, now } = context;
-  // Keeps a bank from receiving an hour's retries in the same second.
+  // Keeps a bank from receiving an hour's retries at once.
   const jittered = chosen.at + jitterMs(facts);
   const isFree = jittered < facts.windowEndsAt.getTime() && findForbiddingRule(guard, jittered) === null;
   const at = Math.max(now, isFree ? jittered : chosen.at);
   const reasons = explainRetry(context, model, posterior, chosen, at);
-  // A retry made up for at once comes because it was missed, not because of a wait.
+  // A retry made up for at once comes because it was missed, not after a wait.
   const waitFrom = at > now ? Math.max(retryContext.now, posterior.lastTriedAt + MIN_GAP_MS) : now;
   const wait = findWaitBefore(context, at, waitFrom);
   if (!wait && issuerUpAt > now && isSoonAfter(at, issuerUpAt)) reasons.push(describeOutage(context));
   return buildRetryDecision(context, at, reasons, wait, countRetriesAfter(at, retryContext, posterior));
 }
 
-/** Assumes that the retry fails like the latest one. */
 function countRetriesAfter(at: number, retryContext: RetryContext, posterior: CasePosterior): number {
   const gap = minWaitAfter(posterior);
   const span = lastSlotTime(retryContext) - at - gap;

@@ -9,7 +9,7 @@ export const HOUR = 3_600_000;
 const FAILED_AT = new Date("2026-04-06T10:00:00Z"); // a Monday
 export const hoursAfterFailure = (hours: number) => new Date(+FAILED_AT + hours * HOUR);
 
-/** A Visa card without changes or requests so far; the merchant learns of a retry 49 minutes before its ideal time. */
+/** Unchanged and unrequested; the merchant learns of a retry 49 minutes before its ideal time. */
 export const VISA_FACTS = {
   leadMs: 49 * 60_000,
   paymentMethodType: "card",
@@ -25,7 +25,6 @@ export const VISA_FACTS = {
   retries: [],
 } as const;
 
-/** A German Visa card that failed on Monday, in a window of 28 days with all 8 retries left. */
 export function buildFailedFacts(
   codes: Partial<DeclineCodes> | null,
   rest: Partial<DecisionFacts> = {},

@@ -24,16 +24,13 @@ import type { Ruling } from "./rules/attempt-ledger.ts";
 import { findForbiddingRule } from "./rules/guard.ts";
 import { interpretDecline } from "./rules/interpret-decline.ts";
 
-/** A time missed by more is skipped. Long enough for a restart or a slow loop, short enough that a morning stays the same day. */
+/** Long enough for a restart or a slow loop, short enough that a morning stays the same day. */
 export const MAX_LATENESS_MS = 3 * HOUR_MS;
-/** Soon, but not while the customer may still be correcting the new card. */
+/** The customer may still be correcting the new card. */
 const NEW_CARD_WAIT_MS = HOUR_MS;
 
 /**
- * Returns the next action by fixed rules.
- *
- * The remaining retries are spaced evenly over the remaining days. Each is moved by at most half the gap to suit the last
- * decline, never to a forbidden time. The same facts give the same time until it has passed.
+ * The next action by fixed rules: the same facts give the same time until it has passed.
  *
  * @see docs/guides/decisions.md
  */
@@ -48,7 +45,7 @@ function chooseNextRetry(context: DecisionContext): Decision {
   const { facts, now, guard, decline, isNewCard, locale } = context;
   const windowEnd = facts.windowEndsAt.getTime();
   let forbiddingRule: Ruling | null = null;
-  // The rule that held the retry back. A missed time clears it: then the retry comes now because it was missed.
+  // Held the retry back. Cleared by a missed time, because then the retry comes now.
   let heldBackBy: Ruling | null = null;
   let missed = false;
   const retryAt = (candidate: CandidateTime, at: number): Decision | null => {
@@ -65,13 +62,13 @@ function chooseNextRetry(context: DecisionContext): Decision {
     return buildRetryDecision(context, at, reasons, heldBackBy ?? wait, (windowEnd - at) / MIN_GAP_MS);
   };
   for (const candidate of candidateTimes(context)) {
-    // A forbidden time stays forbidden when late. Otherwise the plan would move as time passes.
+    // A forbidden time stays forbidden when late, or the plan would move as time passes.
     const ruling = findForbiddingRule(guard, candidate.at);
     forbiddingRule ??= ruling;
     heldBackBy ??= ruling;
     if (ruling) continue;
     if (candidate.at < now) [missed, heldBackBy] = [true, null];
-    // A new card is tried however late: the hour hardly matters.
+    // However late: the hour hardly matters.
     const isLate = candidate.why !== "new_card" && candidate.at < now - MAX_LATENESS_MS;
     const decision = isLate ? null : retryAt(candidate, Math.max(candidate.at, now));
     if (decision) return decision;
@@ -89,7 +86,7 @@ function chooseNextRetry(context: DecisionContext): Decision {
   };
 }
 
-/** Yields good times, best first, then later ones in order, from facts alone. */
+/** Best first, then later ones in order, from facts alone. */
 function* candidateTimes(context: DecisionContext): Generator<CandidateTime> {
   const { facts, guard, decline, isNewCard, locale } = context;
   const advised = guard.notBefore ? guard.notBefore.at + facts.leadMs : 0;
@@ -104,14 +101,14 @@ function* candidateTimes(context: DecisionContext): Generator<CandidateTime> {
   yield* laterTimes(span, first.at, group, locale);
 }
 
-/** Returns about an hour after the change, or now if the window ends before. */
+/** Now if the window would end before. */
 function newCardTime(facts: DecisionFacts, windowEnd: number): CandidateTime {
   const changedAt = facts.cardChangedAt!.getTime();
   const at = changedAt + NEW_CARD_WAIT_MS + jitterMs(facts);
   return { at: at < windowEnd ? at : changedAt, why: "new_card" };
 }
 
-/** Whether the latest attempt met a bank fault and the one before did not. */
+/** The latest attempt met a bank fault and the one before did not. */
 function isFirstOutage(facts: DecisionFacts): boolean {
   const attempts = facts.ledger.filter((entry) => entry.onThisInvoice && entry.approved !== true);
   const [before, latest] = [attempts.at(-2), attempts.at(-1)];

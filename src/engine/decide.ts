@@ -4,10 +4,7 @@ import { decideStatic } from "./decide-static.ts";
 import type { DecisionContext } from "./decision-context.ts";
 import type { LearnedModel } from "./learned/learned-model.ts";
 
-/**
- * Uses the learned policy if there are a model and a history. If it throws, the static policy decides and `error` is set: a model
- * fault must not prevent a decision.
- */
+/** If the learned policy throws, the static one decides and `error` is set: a model fault must not prevent a decision. */
 export function decide(
   context: DecisionContext,
   model: LearnedModel | null,

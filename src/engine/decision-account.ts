@@ -13,14 +13,12 @@ import { findForbiddingRule, forbidsAnyTime } from "./rules/guard.ts";
 import type { Source } from "./rules/sources.ts";
 
 const YEAR_MS = 366 * DAY_MS;
-/** Rules are checked every fourth hour, and between where they change. */
+/** Also checked between, where they change. */
 const RULE_CHECK_STEP_MS = 4 * HOUR_MS;
 export const lastsToWindowEnd = ({ to }: ExcludedPeriod, windowEndsAt: Date) => to >= windowEndsAt;
 const MAX_LISTED_ATTEMPTS = 4;
 
 /**
- * Builds a decision's account for people.
- *
  * @param fallback  why the static policy decided instead; null: it did not
  * @param before  the case's previous decision; null: this is the first
  */
@@ -60,14 +58,14 @@ const positionsOf = (sentences: readonly string[], those: readonly string[]) =>
 const selectLastingFacts = ({ known, about: { limit, tally } }: Pick<DecisionAccount, "known" | "about">) =>
   known.filter((_, index) => !limit.includes(index) && !tally.includes(index));
 
-/** Returns the new facts, or else those that no longer hold: a new fact mostly replaces an old one. */
+/** Else those that no longer hold: a new fact mostly replaces an old one. */
 function findNewFacts(before: readonly string[], facts: readonly string[]): string[] {
   const added = facts.filter((fact) => !before.includes(fact));
   if (added.length > 0) return added;
   return before.filter((fact) => !facts.includes(fact)).map((fact) => `No longer true: ${fact}`);
 }
 
-/** A sentence stays the same while its fact does, except for counts, which fall as time passes. */
+/** Sentences stay the same while their facts do, except for counts. */
 function listFacts(context: DecisionContext, reasons: readonly string[]) {
   const { facts, history, decline, isNewCard, locale } = context;
   const { budgetLeft } = facts;
@@ -99,7 +97,7 @@ function describeFailedAttempts(context: DecisionContext) {
   const unlistedCount = failed.length - listedAttempts.length;
   const tally =
     unlistedCount > 0 ? [`${formatCount(unlistedCount, "attempt", "attempts")} failed before the following ones.`] : [];
-  // Without codes it was never pushed: it is the first attempt, which must have been made.
+  // Without codes it was never pushed: it is the first attempt.
   const sentences = listedAttempts.map(({ at, codes }) =>
     codes === null
       ? `A first attempt is assumed to have failed when the invoice became unpaid, on ${formatTime(context, at)}.`
@@ -112,7 +110,7 @@ function describeFailedAttempts(context: DecisionContext) {
   return { tally, tried: sentences, knowsFailure: listedAttempts.some(({ codes }) => codes !== null) };
 }
 
-/** @param reasons  the decision's; their sentences about retries left are not repeated */
+/** @param reasons  their sentences about retries left are not repeated */
 function describeLimits(context: DecisionContext, reasons: readonly string[]): string[] {
   const { facts, now, guard } = context;
   const { limits, attemptsLeft } = guard;
@@ -122,7 +120,7 @@ function describeLimits(context: DecisionContext, reasons: readonly string[]): s
     ({ at, onPresentCard, onThisInvoice, approved, isUnsent }) =>
       onPresentCard && !onThisInvoice && !isUnsent && approved !== true && counting.has(at.getTime()),
   ).length;
-  // An invoice's first attempt counts, and a rule may give its limit without it.
+  // A rule may give its limit without the invoice's first attempt.
   const sentences = limits.map(
     (limit) =>
       `${limit.sentence} Counted so far${limit.counts === "invoice" ? ", including the first" : ""}: ${timesWithin(limit).length}.`,
@@ -138,7 +136,7 @@ function describeLimits(context: DecisionContext, reasons: readonly string[]): s
   return sentences;
 }
 
-/** After some return codes, a debit scheme leaves none. */
+/** Some return codes leave none. */
 const describeAttemptsLeft = (context: DecisionContext, count: number) =>
   findDebitEndRule(context) ? "none, after such a decline" : Number.isFinite(count) ? `${count}` : "any number";
 
@@ -189,7 +187,6 @@ function describeSubscription({ traits: { tenureDays, billingPeriod, billingPeri
   return `The subscription is billed every ${billingPeriod === 1 ? unit : `${billingPeriod} ${unit}s`}, and ${beganText}.`;
 }
 
-/** Only the latest invoices are loaded. */
 function describePastInvoices({ invoices }: CustomerHistory, zone: Zone): string {
   const beganAt = invoices.at(-1)!.charges[0]!.at;
   const earlier = invoices.slice(0, -1).filter(({ charges }) => charges[0]!.at < beganAt);
@@ -226,7 +223,6 @@ function describeOtherInvoices({ invoices }: CustomerHistory, zone: Zone): strin
 const formatCount = (number: number, singular: string, plural: string) =>
   `${number} ${number === 1 ? singular : plural}`;
 
-/** From the decision to the window's end. */
 function findRuledOutTimes(context: DecisionContext): ExcludedPeriod[] {
   const { facts, guard, now } = context;
   const scheme = findDebitEndRule(context);
@@ -252,7 +248,7 @@ function findRuledOutTimes(context: DecisionContext): ExcludedPeriod[] {
   return found;
 }
 
-/** Returns the first time, to the minute, that differs from `from`. */
+/** To the minute. */
 function findFirstChange(from: number, to: number, isSame: (at: number) => boolean): number {
   if (to - from <= MINUTE_MS) return to;
   const middle = (from + to) / 2;

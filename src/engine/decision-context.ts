@@ -11,18 +11,17 @@ import { type InterpretedDecline, interpretDecline } from "./rules/interpret-dec
 import { findTightestLimit } from "./rules/plan-limits.ts";
 import { mayNeedCustomer } from "./rules/response-codes.ts";
 
-/** Computed once per decision. Times are milliseconds. */
+/** Times are milliseconds. */
 export interface DecisionContext {
   facts: DecisionFacts;
   /** Null for the static policy, which ignores other invoices. */
   history: CustomerHistory | null;
   now: number;
   guard: Guard;
-  /** The current card's latest decline. */
   decline: InterpretedDecline | null;
-  /** Whether a new card was seen and not yet charged for this invoice. */
+  /** Whether a new card was not yet charged for this invoice. */
   isNewCard: boolean;
-  /** When an issuer found down may be tried again; 0: no known outage. */
+  /** 0: no known outage. */
   issuerUpAt: number;
   locale: CustomerLocale;
 }
@@ -39,7 +38,7 @@ export function buildDecisionContext(
   const guard = buildGuard({
     instrument: facts,
     amount: facts.amount,
-    // The last decline counts even if the ledger does not reach back to it.
+    // Even if the ledger does not reach back to it.
     ledger:
       last === null || isSeen
         ? facts.ledger
@@ -73,12 +72,12 @@ export function buildDecisionContext(
   };
 }
 
-/** A retry within a day after a wait counts as its result: most days have only two possible hours. */
+/** Counts as the wait's result: most days have only two possible hours. */
 const SOON_AFTER_MS = DAY_MS;
 export const isSoonAfter = (at: number, upAt: number) => at >= upAt && at < upAt + SOON_AFTER_MS;
 
 /**
- * Returns the wait that determined a retry's time; null: none.
+ * The wait that determined a retry's time; null: none.
  *
  * @param from  a wait that ended before this held nothing back
  */
@@ -91,7 +90,7 @@ export function findWaitBefore(
   return upAt > from && isSoonAfter(at, upAt) ? notBefore : null;
 }
 
-/** Returns the retries left, and the rule that leaves fewer than the budget; null: the budget limits them. */
+/** `rule`: leaves fewer than the budget; null: the budget limits them. */
 export function retriesLeftOf({ facts, guard }: DecisionContext): { count: number; rule: Ruling | null } {
   const span = [lastAttemptTime(facts), facts.windowEndsAt.getTime()] as const;
   const fewer = findTightestLimit(guard, span, MIN_GAP_MS, facts.budgetLeft);
@@ -102,12 +101,10 @@ const CONFIRMATION_DECLINE = {
   group: "AUTH_REQUIRED",
   words: "the bank still says what may mean that the customer has to confirm",
 } as const;
-/** A payment limit has ended after this many attempts. */
+/** A payment limit has ended by then. */
 const LIMIT_ATTEMPT_COUNT = 3;
 
-/**
- * Whether each of the latest attempts met a code that means a limit or needs the customer. After so many it is no longer a limit.
- */
+/** Each of the latest attempts met a code for a limit or a needed customer. After so many it is no limit. */
 function needsCustomer({ ledger, network, cardCountry }: DecisionFacts): boolean {
   const { dialect } = findCardNetwork(network);
   const latest = ledger

@@ -8,17 +8,16 @@ export interface Decline extends DeclineCodes {
 }
 
 /**
- * Facts alone, nothing that changes as time passes: a plan is decided again right before it is sent, and the same facts must give
- * the same time. Times are service time; null means unknown, and is never guessed.
+ * Excludes anything that changes as time passes: a plan is decided again before it is sent, and must stay the same. Service time;
+ * null means unknown.
  */
 export interface DecisionFacts {
   caseId: string;
   /** `windowEndsAt` is exclusive. */
   unpaidAt: Date;
   windowEndsAt: Date;
-  /** The budget minus retries sent, whatever their outcome. */
+  /** Retries sent count, whatever their outcome. */
   budgetLeft: number;
-  /** Whether some retries may be sampled to learn from them. */
   explores: boolean;
   /** How long before the ideal time the decision is made; the merchant may execute it at once. */
   leadMs: number;
@@ -26,47 +25,41 @@ export interface DecisionFacts {
   amount: number;
   currency: string;
   /**
-   * "card" | "sepa_debit" | "ach_debit" | "bacs_debit" | "paypal" | other. A card brand makes it a card. Null: no transaction was
-   * seen.
+   * "card" | "sepa_debit" | "ach_debit" | "bacs_debit" | "paypal" | other. A card brand makes it a card. Null: no transaction.
    */
   paymentMethodType: string | null;
-  /** As reported. */
   network: string | null;
   /** ISO 3166 alpha-2. */
   cardCountry: string | null;
   /** IANA name; an invalid one counts as unknown. */
   customerTimezone: string | null;
   /**
-   * Attempts by anyone on this invoice, and on the current card for any invoice within at least 30 days; and unanswered retry
-   * requests, at their ideal time. Oldest first, without the plan being decided.
+   * Oldest first: all attempts on this invoice; the current card's on any invoice within at least 30 days; unanswered retry
+   * requests, at their ideal time, without the plan being decided.
    */
   ledger: readonly LedgerEntry[];
-  /** The current card's latest failed attempt; null: none. One older than `findCardChangeTime` is ignored. */
+  /** On the current card; null: none. One older than `findCardChangeTime` is ignored. */
   lastDecline: Decline | null;
-  /** When a new card or payment method was first seen, after the former one's decline or a request for a new card. */
+  /** First seen after the former one's decline or a card request. */
   cardChangedAt: Date | null;
-  /**
-   * The request for a new card may still be answered, expired without one, or cannot be made (in shadow mode, or refused twice in
-   * a row by the endpoint); null: none was made yet.
-   */
+  /** "unasked": cannot be requested (in shadow mode, or refused twice in a row by the endpoint); null: not requested yet. */
   cardChange: "awaited" | "expired" | "unasked" | null;
-  /** Null: no request was made. */
   cardAskedAt: Date | null;
-  /** An attempt on the invoice, by anyone, that may still succeed, and until when its result is awaited. */
+  /** By anyone, on the invoice. `until`: its result is awaited. */
   pending: { at: Date; until: Date } | null;
-  /** When several customers last could not reach the card's bank, or its route; null: no known outage. */
+  /** When several customers last could not reach the card's bank or route; null: no known outage. */
   issuerDownAt: Date | null;
-  /** The customer's latest subscription invoices, including this one; empty if not loaded. */
+  /** The customer's latest, including this one; empty if not loaded. */
   billed: readonly SubscriptionInvoice[];
-  /** Whether another of the customer's cases has a planned or pending retry or card request. */
+  /** Another of the customer's cases has a planned or pending retry or card request. */
   othersPlanned: boolean;
-  /** SCHEDULED and CANCELED ones were never executed and do not count. */
+  /** SCHEDULED and CANCELED ones were never executed. */
   retries: readonly { idealRetryTime: Date; status: ActionStatus }[];
 }
 
 /**
- * `reasons` are 2 to 5 sentences for people, most important first; `rules` are those about a rule that leaves fewer retries, or
- * about unknown rules.
+ * `reasons`: 2 to 5 sentences for people, most important first; `rules`: those about a rule that leaves fewer retries, or about
+ * unknown rules.
  *
  * - `retry`, `card_change`: `at` is the ideal time; `now` means at once.
  * - `stop`: the case ends before its window is over.

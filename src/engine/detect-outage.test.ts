@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { findDownTime, findRouteDownTime, type OutageEvidence, outageWaitEnd, routeOf } from "./detect-outage.ts";
 
 const at = (time: string) => new Date(`2026-03-02T${time}:00Z`);
-const buildAttempt = (customer: string, time: string, isDown = true, way: string | null = null): OutageEvidence => ({
+const buildAttempt = (customer: string, time: string, isDown = true, route: string | null = null): OutageEvidence => ({
   customer,
   at: at(time),
-  route: way,
+  route,
   isDown,
 });
 const buildAnswers = (time: string, ...customers: string[]) =>
@@ -61,8 +61,8 @@ test("an outage fades, sooner when it has less evidence", () => {
 });
 
 test("one unreachable bank in four attempts is no outage, and five in eight are one", () => {
-  const many = (of: number) =>
-    Array.from({ length: 16 }, (_, n) => buildAttempt(`${n}`, `11:${10 + n}`, (n * 3) % 8 < of));
+  const many = (count: number) =>
+    Array.from({ length: 16 }, (_, n) => buildAttempt(`${n}`, `11:${10 + n}`, (n * 3) % 8 < count));
   assert.equal(findDownTime(many(2), noon), null);
   assert.ok(findDownTime(many(5), noon));
 });

@@ -1,30 +1,25 @@
 import { HOUR_MS } from "../domain/durations.ts";
 
-/** Latest attempts read per bank, and their maximum age. */
 export const MAX_ATTEMPTS_AT_PLACE = 16;
 export const OUTAGE_LOOKBACK_MS = 36 * HOUR_MS;
-/** For all routes together: covers rare routes poorly, but one query serves all. */
+/** Covers rare routes poorly, but one query serves all. */
 export const MAX_ATTEMPTS_OVERALL = 48;
 
-/**
- * Fraction of attempts that fail as unreachable. At some merchants one in seven always does, and an outage need not be complete.
- */
+/** Fraction of attempts. At some merchants one in seven is always unreachable; an outage need not be complete. */
 const UNREACHABLE_RATE_WHEN_UP = 0.15;
 const UNREACHABLE_RATE_WHEN_DOWN = 0.75;
-/** Prior fraction of time down, and mean outage length: minutes at a bank, days at a gateway. */
+/** Minutes at a bank, days at a gateway. */
 const USUAL_DOWN_RATE = 0.05;
 const MEAN_OUTAGE_MS = 12 * HOUR_MS;
 const MIN_DOWN_CHANCE = 0.5;
-/** After the latest unreachable attempt. The next one shows whether that was enough. */
+/** After the latest unreachable attempt. */
 const OUTAGE_WAIT_MS = 3 * HOUR_MS;
 
 export interface OutageEvidence {
-  /** Tells customers apart. */
   customer: string;
   at: Date;
-  /** From `routeOf`; null if unknown. */
+  /** From `routeOf`. */
   route: string | null;
-  /** Whether the bank was unreachable. */
   isDown: boolean;
 }
 
@@ -35,20 +30,20 @@ interface RouteFields {
   cardCountry?: string | undefined;
 }
 
-/** Combines gateway, payment method and card; null if all are unknown. */
+/** Null if all are unknown. */
 export function routeOf({ paymentGatewayName, paymentMethodType, cardBrand, cardCountry }: RouteFields): string | null {
   const names = [paymentGatewayName, paymentMethodType, cardBrand, cardCountry];
   return names.every((name) => name === undefined) ? null : names.map((name) => name ?? "").join("|");
 }
 
-/** Returns a place's last unreachable time if it is down now; null: no known outage. `latest` may be in any order. */
+/** A place's last unreachable time if down now; null: no known outage. Any order. */
 export function findDownTime(latest: readonly OutageEvidence[], now: Date): Date | null {
   const downs = latest.filter(({ isDown }) => isDown);
   if (downs.length === 0 || downChance(latest, now) < MIN_DOWN_CHANCE) return null;
   return downs.reduce((last, { at }) => (at > last ? at : last), downs[0]!.at);
 }
 
-/** For attempts that name no bank: as `findDownTime`, for the route or for all routes. */
+/** For attempts that name no bank; `route` null: all routes. */
 export function findRouteDownTime(latest: readonly OutageEvidence[], route: string | null, now: Date): Date | null {
   const onRoute = route === null ? [] : latest.filter((attempt) => attempt.route === route);
   return findDownTime(onRoute, now) ?? findDownTime(latest, now);
@@ -56,10 +51,7 @@ export function findRouteDownTime(latest: readonly OutageEvidence[], route: stri
 
 export const outageWaitEnd = (down: Date): number => down.getTime() + OUTAGE_WAIT_MS;
 
-/**
- * A two-state Markov chain whose memory fades. Each customer counts once, with the latest attempt: a card that fails repeatedly
- * hides no other one.
- */
+/** A two-state Markov chain whose memory fades. Each customer counts once: a card that fails repeatedly hides no other one. */
 function downChance(attempts: readonly OutageEvidence[], now: Date): number {
   const ofCustomers = new Map(attempts.toSorted(byTime).map((attempt) => [attempt.customer, attempt]));
   const latest = [...ofCustomers.values()].sort(byTime).slice(-MAX_ATTEMPTS_AT_PLACE);

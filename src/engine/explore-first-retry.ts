@@ -5,25 +5,21 @@ import type { LearnedModel } from "./learned/learned-model.ts";
 import type { RetryPlan } from "./plan-retries.ts";
 import { uniformHash } from "./uniform-hash.ts";
 
-/** Fraction of first retries sampled among good times, so that a backtest can weigh the history for another policy. */
+/** Fraction of first retries, so that a backtest can weigh the history for another policy. */
 export const EXPLORATION_RATE = 0.03;
-/** A sampled good time's maximum cost, as a fraction of the plan's value. */
+/** As a fraction of the plan's value. */
 export const EXPLORATION_MAX_LOSS = 0.05;
-/**
- * With this many first retries in a time bucket, a quarter of those planned for later move into it, before the limit for all
- * buckets.
- */
+/** With this many first retries in a time bucket, a quarter of those planned for later move into it. */
 export const EARLY_QUARTER_RATE_COUNT = 3;
 /** For all buckets together. */
 export const EARLY_MAX_RATE = 0.1;
-/** An earlier time costs at most this fraction of the amount due, or as much as a good time may. */
+/** As a fraction of the amount due; at least as for a good time. */
 export const EARLY_MAX_LOSS = 0.02;
 /** A small invoice teaches as much as a large one. */
 export const EXPLORATION_MAX_LOSS_USD = 5;
 
 interface SlotChoice {
   slot: number;
-  /** Whether it differs from the plan's next slot. */
   isSampled: boolean;
   propensityOf(slot: number): number;
 }
@@ -34,7 +30,6 @@ export const withoutExploration = (bestSlot: number): SlotChoice => ({
   propensityOf: (slot) => Number(slot === bestSlot),
 });
 
-/** A slot before the planned one, and the fraction of cases moved to it. */
 interface EarlySlot {
   slot: number;
   share: number;
@@ -43,9 +38,9 @@ interface EarlySlot {
 /**
  * Returns the plan's next slot, except for sampled cases.
  *
- * If all first retries came late, nothing would show how early ones do. So some move to time buckets with few first retries, the
- * more the fewer there are. A few others are sampled among good times, judged by the whole plan's value: a slot two weeks later
- * may succeed as often, but wastes the time and the retries before it.
+ * Some cases move to time buckets with few first retries, since late retries alone show nothing about early ones. A few are
+ * sampled among good times, judged by the whole plan's value: a slot two weeks later may succeed as often, but wastes the retries
+ * before it.
  *
  * @param key  names the case, which is always sampled the same way
  * @param valuesBySlot  the plan's value by slot of its next retry
@@ -75,7 +70,6 @@ export function chooseFirstRetry(
   return { slot: sampled ?? bestSlot, isSampled: sampled !== null && sampled !== bestSlot, propensityOf };
 }
 
-/** Returns null for most cases. */
 function sampleSlot(key: string, earlierSlots: readonly EarlySlot[], goodSlots: readonly number[]): number | null {
   let threshold = uniformHash(`${key}:soon`);
   for (const { slot, share } of earlierSlots) {
@@ -87,7 +81,7 @@ function sampleSlot(key: string, earlierSlots: readonly EarlySlot[], goodSlots: 
 }
 
 /**
- * Returns the best slot in each earlier time bucket, if it costs little.
+ * The best slot in each earlier time bucket, if it costs little.
  *
  * @param costMax  as a fraction of the amount due
  */

@@ -17,7 +17,6 @@ import type { Guard } from "./rules/guard.ts";
 import type { InterpretedDecline } from "./rules/interpret-decline.ts";
 import { findFullLimit } from "./rules/plan-limits.ts";
 
-/** Returns null if a retry makes sense. */
 export function giveUp(context: DecisionContext): Decision | null {
   const { facts, now, guard, decline, isNewCard } = context;
   const declineText = describeDecline(decline, isNewCard);
@@ -50,11 +49,11 @@ export function giveUp(context: DecisionContext): Decision | null {
     };
 
   const isTried = isRetryPointless && decline.renewsItself && !block;
-  // After the request, the current card is retried too. The budget's last retry is kept for the new card while it may still come.
+  // After the request, the current card is retried too, except for the budget's last retry while a new card may come.
   const isKept = facts.cardChange === "awaited" && facts.budgetLeft === 1;
   if (isTried && facts.cardChange !== null && !isKept) return null;
 
-  // A dispute without a decline needs no sentence about a failure.
+  // Without a decline, a dispute needs no sentence about a failure.
   const reasons = block?.isDispute && !decline ? [] : [declineText];
   if (block && !(block.onThisInvoice && decline && isSameDecline(block.decline, decline)))
     reasons.push(describeBlock(block));
@@ -62,7 +61,6 @@ export function giveUp(context: DecisionContext): Decision | null {
   if (ruling) reasons.push(ruling.sentence);
   const waits = describeCardWait(context);
   if (waits) return { kind: "wait", reasons: [...reasons, waits] };
-  // A customer who confirms can keep the card.
   const requestText = !ruling && canConfirm(context) ? CONFIRM_PHRASE : "for another card or payment method";
   const reason = block
     ? BLOCKED_REASON
@@ -105,13 +103,13 @@ const isSameDecline = (a: InterpretedDecline, b: InterpretedDecline) =>
 /** Neither time nor a new card can help. */
 const isFinalDecline = (read: InterpretedDecline | null) => read?.group === "REVOKED" || read?.group === "FRAUD";
 
-/** The merchant may contact the customer, but that is not a matter of dunning. */
+/** Contacting the customer is not a matter of dunning. */
 const explainNoCardChange = ({ paymentMethodType }: DecisionFacts) =>
   findBankDebit(paymentMethodType)
     ? "A later retry will not succeed either. After such a return Dunlin does not ask for another payment method: the merchant decides whether to ask for a new mandate."
     : "A later retry will not succeed either. After such a decline Dunlin does not ask for another card: the merchant decides whether to ask.";
 
-/** Returns the scheme's rule if a return code forbids another presentation. */
+/** Null unless a return code forbids another presentation. */
 export const findDebitEndRule = ({ facts, guard, decline }: DecisionContext): Ruling | null =>
   decline && endsRetries(decline.group) && findBankDebit(facts.paymentMethodType) ? guard.attemptsLeft : null;
 
@@ -127,7 +125,7 @@ function decideBudgetUsed(context: DecisionContext, declineText: string): Decisi
   return { kind: "stop", end: "budget_used", reasons: [declineText, "All retries of this invoice's budget are used."] };
 }
 
-/** Otherwise both could be paid. Most pending attempts are debits, which take days, or wait for the customer. */
+/** Otherwise both could be paid. Most are debits, which take days, or wait for the customer. */
 const describePending = ({ at, until }: NonNullable<DecisionFacts["pending"]>, { locale }: DecisionContext) =>
   `An attempt was made on ${formatZonedTime(locale.zone, at.getTime())} and may still succeed, so Dunlin waits for its outcome, until ${formatZonedTime(locale.zone, until.getTime())}.`;
 

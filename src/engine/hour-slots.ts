@@ -6,25 +6,25 @@ import { probit } from "./learned/normal-distribution.ts";
 import { IMMEDIATE } from "./learned/settlement.ts";
 import { uniformHash } from "./uniform-hash.ts";
 
-/** Retries are evaluated once per slot, in local time. */
+/** In local time. */
 export const SLOT_MS = 4 * HOUR_MS;
 export const SLOTS_PER_DAY = 6;
-/** One at night, just after the date changes and daily limits restart. */
+/** One falls just after midnight, when daily limits restart. */
 export const FIRST_SLOT_OFFSET_MS = HOUR_MS;
 /**
  * Fraction of retries whose hour is sampled, by its probability of being the best. Otherwise an hour without retries would keep
- * its prior forever.
+ * its prior.
  */
 export const HOUR_EXPLORATION_RATE = 0.2;
-/** A sampled hour's minimum probability of success, relative to the planned one's. */
+/** Relative to the planned hour's. */
 export const MIN_RELATIVE_CHANCE = 0.95;
-/** Samples from all hours' posterior, the same for every case. They estimate how likely each hour is the best. */
+/** From all hours' posterior, the same for every case. */
 const SCENARIO_COUNT = 64;
 const SCENARIO_SAMPLES = Float64Array.from({ length: SCENARIO_COUNT * SLOTS_PER_DAY }, (_, n) =>
   probit(uniformHash(`scenario ${n}`)),
 );
 
-/** Slots since 1970 in local time; whole when a slot begins. */
+/** Local slots since 1970; whole when a slot begins. */
 export const slotOf = ({ clock: { offsetMs } }: CasePosterior, at: number) =>
   (at + offsetMs - FIRST_SLOT_OFFSET_MS) / SLOT_MS;
 
@@ -33,7 +33,6 @@ export const slotOfDay = (slot: number) => ((slot % SLOTS_PER_DAY) + SLOTS_PER_D
 const hourOf = (slot: number) => (slot * SLOT_MS + FIRST_SLOT_OFFSET_MS) / HOUR_MS;
 const hourWeightOf = ({ reason }: CasePosterior, slot: number) => hourWeight(classOf(reason), hourOf(slot));
 function hourScore({ mean }: LearnedModel, posterior: CasePosterior, slot: number): number {
-  // A payment booked in a daily batch has no hour.
   if (posterior.clock.booking !== IMMEDIATE) return 0;
   const column = dayPartColumn(hourOf(slot));
   let score = mean[hourWeightOf(posterior, slot)]!;
@@ -41,7 +40,6 @@ function hourScore({ mean }: LearnedModel, posterior: CasePosterior, slot: numbe
   return score;
 }
 
-/** Returns each local half day's best slot. */
 export function findGoodHours(model: LearnedModel, posterior: CasePosterior): number[] {
   const halfDay = SLOTS_PER_DAY / 2;
   return [0, halfDay].map((from) => {
@@ -49,7 +47,7 @@ export function findGoodHours(model: LearnedModel, posterior: CasePosterior): nu
     let most = Number.NEGATIVE_INFINITY;
     for (let slot = from; slot < from + halfDay; slot++) {
       const score = hourScore(model, posterior, slot);
-      // Among equal hours the latest wins: payments booked in the morning have arrived by then.
+      // The latest of equal hours: payments booked in the morning have arrived.
       if (score < most) continue;
       most = score;
       bestSlot = slot;
@@ -69,12 +67,11 @@ export const withoutHourExploration = (plannedAt: number): HourChoice => ({
 });
 
 /**
- * Returns the planned time, or for one retry in five a sampled hour of its day. Ignores the uncertainty of a case's own rows:
- * each row would be explored again, and all together tell enough about an hour.
+ * Returns the planned time, or for one retry in five a sampled hour of its day. Ignores a case's own rows' uncertainty: each
+ * would be explored again.
  *
  * @param retryKey  names the case and its retry, which is always sampled the same way
  * @param ofDay  the planned day's allowed times
- * @param chanceAt  returns the probability of success
  */
 export function chooseHour(
   model: LearnedModel,

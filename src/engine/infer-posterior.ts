@@ -29,32 +29,30 @@ import { normalizeCardCode, removeWords } from "./rules/response-codes.ts";
 export interface PastCharge {
   at: Date;
   approved: boolean;
-  /** Null if not reported. */
   codes: DeclineCodes | null;
-  /** No charge: a new card stands in its place, and says nothing about the customer. */
+  /** A new card stands in its place; no charge. */
   isPresumed?: true;
 }
 
-/** Charges are oldest first, beginning with the invoice's first one. */
+/** Charges are oldest first. */
 export interface PastInvoice {
   dollars: number;
-  /** Null if no attempt names it. Then its times are those of answers, by which a debit was already booked. */
+  /** Null if no attempt names it: then times are those of answers, by which a debit was booked. */
   paymentMethodType: string | null;
   charges: readonly PastCharge[];
 }
 
 export interface CustomerHistory {
-  /** Shared by all of the customer's invoices. */
   traits: Omit<CaseTraits, "dollars" | "declineCode" | "adviceCode" | "past">;
   instrument: Instrument;
-  /** Local time minus UTC, in milliseconds. */
+  /** In milliseconds. */
   offsetAt(at: number): number;
-  /** Oldest first. The last one is the case's, whose first charge was declined. */
+  /** Oldest first. The last one is the case's. */
   invoices: readonly PastInvoice[];
 }
 
 /**
- * Computes an open case's posterior from the customer's whole history. Deterministic; the model stays unchanged.
+ * Deterministic; leaves the model unchanged.
  *
  * @param booking  index into SETTLEMENT_PATTERNS, for charges with the current payment method
  */
@@ -72,7 +70,6 @@ export function inferPosterior(
     const at = charge.at.getTime();
     const reason = reasonOf(history, charge);
     const ownCase = cases.get(invoice);
-    // A case without later facts needs no posterior.
     const otherCases = [...cases]
       .filter(
         ([otherInvoice, { isOpen }]) =>
@@ -113,11 +110,11 @@ const chargesInOrder = (invoices: readonly PastInvoice[]) =>
     .flatMap((invoice) => invoice.charges.map((charge) => [invoice, charge] as const))
     .sort(([, a], [, b]) => a.at.getTime() - b.at.getTime());
 
-/** Returns null if the charge did not fail. */
+/** Null if the charge did not fail. */
 const reasonOf = ({ instrument }: CustomerHistory, { approved, codes }: PastCharge): Reason | null =>
   approved ? null : codes ? findDeclineGroup(codes, instrument) : "UNKNOWN";
 
-/** Returns a code's learned name, without text around it. For a debit, 1 and 01 may be two reasons. */
+/** A code's learned name, without text around it. For a debit, 1 and 01 may be two reasons. */
 export const normalizeCode = (instrument: Instrument, code: string) =>
   isCard(instrument) ? normalizeCardCode(code) : removeWords(code).trim();
 
@@ -129,7 +126,7 @@ function codeOf(history: CustomerHistory, { codes }: PastCharge): string | null 
 const schemeName = ({ paymentMethodType: type }: Pick<PastInvoice, "paymentMethodType">) =>
   type && paymentSchemeOf(type);
 
-/** Returns the case that began with the charge; null if it was approved. */
+/** The case that began with the charge; null if it was approved. */
 function observeFirstOfInvoice(
   model: LearnedModel,
   history: CustomerHistory,

@@ -10,17 +10,16 @@ export interface RetryOutcome {
   at: Date;
   /** Null: approved. */
   reason: Reason | null;
-  /** Whether no earlier retry of the case was learned from. */
+  /** No earlier retry of the case was learned from. */
   isFirst: boolean;
-  /** Approval probability predicted at the decision; null: none. */
+  /** Approval probability at the decision. */
   predictedChance: number | null;
 }
 
 /**
  * Changes `learnedModel`.
  *
- * @param untrained  the untrained model, which judges a scheme's settlement pattern: later training favors the pattern it was done
- * with
+ * @param untrained  judges a scheme's settlement pattern: training favors the pattern it was done with
  * @param history  the facts right before the retry
  */
 export function learnOutcome(
@@ -30,7 +29,7 @@ export function learnOutcome(
   { at, reason, isFirst, predictedChance }: RetryOutcome,
 ) {
   const scheme = history.traits.paymentMethodType;
-  // With the settlement pattern from when the retry was made: this outcome may change it.
+  // With the pattern from when the retry was made: this outcome may change it.
   const { customer, posterior } = inferPosterior(learnedModel, history);
   if (hasSettlementPattern(scheme))
     learnSettlement(learnedModel, scheme, reason === null, (booking) =>
@@ -39,7 +38,7 @@ export function learnOutcome(
       ),
     );
   if (isFirst) {
-    // A customer whose earlier invoice failed was counted before.
+    // Otherwise counted before.
     const hadFailed = history.invoices.slice(0, -1).some(({ charges }) => charges[0]?.approved === false);
     if (!hadFailed) countCustomer(learnedModel, customer);
     learnCase(learnedModel, posterior);

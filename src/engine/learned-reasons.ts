@@ -92,7 +92,7 @@ function describeLikeliest(posterior: CasePosterior, decline: InterpretedDecline
   return `Most likely ${words} (${formatPercent(share)})${cycle}.`;
 }
 
-/** Says when pay is likely to arrive, if that is likely enough. */
+/** Empty unless likely enough. */
 function describePayCycle({ shares }: CasePosterior, ofAll: number): string {
   let likeliest = 0;
   for (let c = 1; c < CYCLE_COUNT; c++) if (shares[c]! > shares[likeliest]!) likeliest = c;
@@ -100,7 +100,6 @@ function describePayCycle({ shares }: CasePosterior, ofAll: number): string {
   return share < 0.15 ? "" : `, probably ${PAY_CYCLES[likeliest]!.words} (${formatPercent(share)})`;
 }
 
-/** News since the last attempt; null: none. */
 const describeOtherInvoice = ({ otherCharge }: CasePosterior, zone: Zone): string | null =>
   otherCharge &&
   `Since the last attempt, another invoice of this customer was ${otherCharge.approved ? "paid" : "declined"}, on ${formatZonedTime(zone, otherCharge.at)}.`;
@@ -125,21 +124,20 @@ function describeChoice(
   return `The best next time ${is}`;
 }
 
-/** Day 0. */
 const EPOCH = { year: 1970, month: 1, day: 1, weekday: 4 };
 
-/** Says when a bank debit requested at this time is booked, as observed; null: at once. */
+/** As observed; null: at once. */
 function describeSettlement({ clock }: CasePosterior, at: number): string | null {
   if (clock.booking === IMMEDIATE) return null;
   return `The bank is expected to book this debit on ${formatDay(addDays(EPOCH, settlementDay(clock, at)))} (bank holidays are not considered).`;
 }
 
-/** From this step on, approvals around a date are worth mentioning: two recent charges. */
+/** Two recent charges. */
 const MIN_CLEAR_STEP = 3;
-/** The least effect that is mentioned, in standard deviations of a retry's score. */
+/** In standard deviations of a retry's score. */
 const MIN_NOTABLE_SCORE = 0.05;
 
-/** Says that charges around this date all succeeded, if that raised the score; else null. */
+/** If charges around this date all succeeded, and that raised the score; else null. */
 function describeDate({ mean }: LearnedModel, { dateCells, clock, reason }: CasePosterior, at: number): string | null {
   const cell = dateCells[dayOfMonth(settlementDay(clock, at)) - 1]!;
   const { approved, failed } = cellSteps(cell);
@@ -160,7 +158,7 @@ export const isOutageReason = (reason: string) =>
 export const describeOutage = ({ facts, locale, issuerUpAt }: DecisionContext) =>
   `The bank appears to be down. Payments of several customers failed to reach it, most recently on ${formatZonedTime(locale.zone, facts.issuerDownAt!.getTime())}. ${AFTER_OUTAGE_PHRASE} ${formatZonedTime(locale.zone, issuerUpAt)}.`;
 
-/** Rounded so that the best time's probability and the required one keep their order. */
+/** Keeps the order of the best time's probability and the required one. */
 function explainNotWorthRetrying({ at, chance, cost, mustBring, minChance }: BestTime, zone: Zone): string {
   const percent = (share: number, round = Math.round) => formatTenths(round(share * 1000) / 1000);
   const conclusion =

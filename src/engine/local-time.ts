@@ -8,10 +8,7 @@ export interface LocalDay {
   weekday: number;
 }
 
-/**
- * Caches offsets, since Intl is slow. A day that begins and ends with the same offset has it throughout: no zone changes twice in
- * a day.
- */
+/** Caches offsets, since Intl is slow. No zone changes its offset twice in a day. */
 export interface Zone {
   name: string;
   format: Intl.DateTimeFormat;
@@ -20,11 +17,11 @@ export interface Zone {
 }
 
 const zoneByName = new Map<string, Zone | null>();
-/** IANA has some 600 names. Misspelled ones must not fill the memory. */
+/** IANA has some 600 names; misspelled ones must not fill the memory. */
 const MAX_ZONES = 2000;
 const MAX_OFFSETS = 2000;
 
-/** Takes an IANA name; null if it does not exist. */
+/** Takes an IANA name; null if unknown. */
 export function findZone(name: string): Zone | null {
   const knownZone = zoneByName.get(name);
   if (knownZone !== undefined) return knownZone;
@@ -54,7 +51,7 @@ function createZone(name: string): Zone | null {
   }
 }
 
-/** Local time minus UTC, in milliseconds. */
+/** In milliseconds. */
 export function offsetMs(zone: Zone, at: number): number {
   const day = Math.floor(at / DAY_MS);
   let offset = zone.offsets.get(day);
@@ -93,10 +90,7 @@ export const addDays = (day: LocalDay, days: number): LocalDay =>
 export const atLocalTime = (zone: Zone, { year, month, day }: LocalDay, hour: number): number =>
   fromLocalTime(zone, Date.UTC(year, month - 1, day, hour));
 
-/**
- * `localMs` is a local time written as UTC. One that clocks skip becomes the same distance after the change; of one that occurs
- * twice, the first is taken.
- */
+/** `localMs`: local time written as UTC. Times that clocks skip move past the change; of a repeated time, the first is taken. */
 export function fromLocalTime(zone: Zone, localMs: number): number {
   const before = offsetMs(zone, localMs - DAY_MS);
   const after = offsetMs(zone, localMs + DAY_MS);

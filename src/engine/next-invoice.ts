@@ -9,11 +9,10 @@ export interface SubscriptionInvoice {
 const MIN_PERIOD_MS = DAY_MS;
 
 /**
- * Returns when one of these subscriptions is billed next, by the interval between its last two invoices, in milliseconds; null if
- * unknown.
+ * By the interval between a subscription's last two invoices, in milliseconds; null if unknown.
  *
  * @param invoices  in any order
- * @param after  an invoice due before this that did not come is not awaited
+ * @param after  an invoice that did not come by then is not awaited
  */
 export function findNextInvoiceTime(invoices: readonly SubscriptionInvoice[], after: number): number | null {
   let soonest: number | null = null;

@@ -1,6 +1,5 @@
 import { addDays, type LocalDay } from "./local-time.ts";
 
-/** A day on which many customers are likely to have money. */
 export interface PayDay {
   /** Completes "… is a likely pay day: …". */
   words: string;
@@ -8,7 +7,7 @@ export interface PayDay {
   weight: number;
 }
 
-/** In addition to those everywhere. An assumption. */
+/** Besides those everywhere. An assumption. */
 const USUAL_PAY_DATES: Readonly<Record<string, readonly number[]>> = {
   CH: [25],
   ES: [28],
@@ -20,11 +19,11 @@ const USUAL_PAY_DATES: Readonly<Record<string, readonly number[]>> = {
   NL: [25],
   SE: [25],
 };
-/** Wages, pensions and benefits come at the beginning and in the middle of the month. */
+/** Wages, pensions and benefits. */
 const USUAL_PAY_DATES_EVERYWHERE: readonly number[] = [1, 15];
 /** Weekly or fortnightly wages. */
 const PAID_ON_FRIDAYS = new Set(["US", "CA", "GB", "AU"]);
-/** Brazilian wages are due by the fifth business day. */
+/** Wages are due by then. */
 const FIFTH_BUSINESS_DAY = new Set(["BR"]);
 
 /**
@@ -47,13 +46,12 @@ export function findPayDay(day: LocalDay, country: string | null): PayDay | null
 
 const isWeekend = (day: LocalDay) => day.weekday === 0 || day.weekday === 6;
 
-/** Two on a Friday. */
 const daysOffAfter = (day: LocalDay) => (day.weekday === 5 ? 2 : 0);
 
 const daysInMonth = (day: LocalDay) => new Date(Date.UTC(day.year, day.month, 0)).getUTCDate();
 const daysToMonthEnd = (day: LocalDay) => daysInMonth(day) - day.day;
 
-/** That date, or the business day before if it is on the following weekend. */
+/** Or the business day before, if the date is on a weekend. */
 function isPostedFor(day: LocalDay, date: number) {
   for (let days = 0; days <= daysOffAfter(day); days++) if (addDays(day, days).day === date) return true;
   return false;

@@ -4,52 +4,50 @@ import { getPlanTables } from "./learned/workspace.ts";
 import type { RetryValue } from "./retry-value.ts";
 import { keepsLimit, type PlanLimit } from "./rules/plan-limits.ts";
 
-/** Minimum time between planned retries; less if the window has no room: see `minGapOf`. */
+/** Less if the window has no room. */
 export const MIN_RETRY_GAP_MS = 20 * HOUR_MS;
-/** Room is made for this many retries. */
 const MAX_GAP_RETRIES = 6;
 
-/** Otherwise the rest of a window, a day or two, would end after one or two retries. */
+/** Otherwise a short rest of a window would end after one or two retries. */
 export const minGapIn = (spanMs: number, retryCount: number): number =>
   Math.min(MIN_RETRY_GAP_MS, spanMs / Math.max(1, Math.min(retryCount, MAX_GAP_RETRIES) - 1));
 
 export const minGapOf = ({ slots }: Forecast, retryCount: number): number =>
   minGapIn((slots.at(-1) ?? 0) - (slots[0] ?? 0), retryCount);
 
-/** The first answer is there by the second retry. */
+/** The first answer has arrived by the second retry. */
 export const isFarEnoughApart = ({ slots, answeredAt }: Forecast, firstSlot: number, second: number, apartMs: number) =>
   slots[second]! - slots[firstSlot]! >= apartMs && (answeredAt === null || slots[second]! >= answeredAt[firstSlot]!);
 
 /** No budget is larger. */
 export const MAX_PLAN_LENGTH = 100;
 
-/** Returns 1 if pay arrived between two retries, else 0. The day only increases, so its sign answers without a branch. */
+/** 1 if pay arrived between two retries, else 0. The day only increases, so its sign answers without a branch. */
 const paidBetween = (paidBefore: number, paidNow: number) => (paidBefore - paidNow) >>> 31;
 
 /**
- * Evaluates plans: slots, earliest first, whose later chances were computed. Holds one plan at a time and reuses its results. Its
- * arrays lie in the model's workspace, so the next evaluator ends this one.
- * Arrays by position hold one row of hypotheses per position.
+ * Evaluates plans: slots, earliest first, with later chances computed. Holds one plan at a time. Its arrays lie in the model's
+ * workspace, so the next evaluator ends this one; those by position hold one row of hypotheses per position.
  */
 export interface PlanEvaluator {
   forecast: Forecast;
-  /** By slot: value of a success, as a fraction of the amount due. */
+  /** By slot, as a fraction of the amount due. */
   valueBySlot: Float64Array;
   cost: number;
   limits: readonly PlanLimit[];
   apartMs: number;
   retryCount: number;
-  /** Always a typed array, so that the loops' optimized code stays valid. */
+  /** A typed array keeps the loops' optimized code valid. */
   planSlots: Int32Array;
-  /** Each hypothesis's remaining probability at a position, and the later retries' value for one whole case. */
+  /** Each hypothesis's remaining probability, and the later retries' value for one whole case. */
   remainingShares: Float64Array;
   valuesToGo: Float64Array;
-  /** By position: the earlier retries' value, and the fraction of cases that reach it. */
+  /** The earlier retries' value, and the fraction of cases that reach the position. */
   valuesBefore: Float64Array;
   reachedShares: Float64Array;
   /**
-   * Value of the retries from some position on, for cases that reach a position; twice per hypothesis, as `laterChances`: without new
-   * pay and with it. `restPositions`: that first position; -1: not computed.
+   * Value of the retries from some position on, for cases that reach it; twice per hypothesis, as `laterChances`.
+   * `restPositions`: that position; -1: not computed.
    */
   restValues: Float64Array;
   restPositions: Int32Array;
@@ -99,21 +97,18 @@ export function evaluatePlan(evaluator: PlanEvaluator, slots: readonly number[])
   return { value, recovers: evaluator.reachedShares[0]! - evaluator.reachedShares[evaluator.retryCount]! };
 }
 
-/** Returns the plan's new value. */
 export function insertRetry(evaluator: PlanEvaluator, position: number, slot: number): number {
   evaluator.planSlots.copyWithin(position + 1, position, evaluator.retryCount++);
   evaluator.planSlots[position] = slot;
   return evaluateFrom(evaluator, position);
 }
 
-/** Returns the plan's value. */
 function evaluateFrom(evaluator: PlanEvaluator, start: number): number {
   for (let position = start; position < evaluator.retryCount; position++) advancePosition(evaluator, position);
   computeValuesToGo(evaluator);
   return evaluator.valuesBefore[evaluator.retryCount]!;
 }
 
-/** Computes the next position's row from this one's. */
 function advancePosition(evaluator: PlanEvaluator, position: number) {
   const { valueBySlot, cost, forecast, planSlots, remainingShares, valuesBefore, reachedShares, restPositions } =
     evaluator;
@@ -138,7 +133,7 @@ function advancePosition(evaluator: PlanEvaluator, position: number) {
   restPositions[position + 1] = -1;
 }
 
-/** Fills `valuesToGo`, which earlier retries do not affect: the value is linear in a hypothesis's remaining probability. */
+/** Earlier retries do not affect it: the value is linear in a hypothesis's remaining probability. */
 export function computeValuesToGo(evaluator: PlanEvaluator) {
   const { retryCount, valueBySlot, cost, forecast, planSlots, valuesToGo, restPositions } = evaluator;
   const { laterChances, paidOn } = forecast;
@@ -156,7 +151,7 @@ export function computeValuesToGo(evaluator: PlanEvaluator) {
   }
 }
 
-/** Returns -1 if the slot is too close to another retry or breaks a limit. */
+/** -1 if the slot is too close to another retry or breaks a limit. */
 export function findInsertPosition(evaluator: PlanEvaluator, slot: number): number {
   const { planSlots } = evaluator;
   let position = 0;
@@ -164,7 +159,7 @@ export function findInsertPosition(evaluator: PlanEvaluator, slot: number): numb
   return canPlaceRetry(evaluator, slot, position, position) ? position : -1;
 }
 
-/** Checks distance and limits against the retries before `position` and from `after` on. */
+/** Against the retries before `position` and from `after` on. */
 export function canPlaceRetry(
   { retryCount, limits, apartMs, forecast, planSlots }: PlanEvaluator,
   slot: number,
@@ -179,15 +174,14 @@ export function canPlaceRetry(
   const otherTimes: number[] = [];
   for (let index = 0; index < retryCount; index++)
     if (index < position || index >= after) otherTimes.push(slots[planSlots[index]!]!);
-  // The guard already allowed a single retry, and knows better how early the previous ones came.
+  // The guard, which knows actual times, allowed a single retry.
   if (otherTimes.length === 0) return true;
   for (const limit of limits) if (!keepsLimit(limit, otherTimes, at)) return false;
   return true;
 }
 
 /**
- * Returns the plan's value with a retry at that slot between those before `position` and those from `after` on. If both are equal,
- * it is an additional retry; if `after` is the next position, it replaces one.
+ * The plan's value with a retry between those before `position` and those from `after` on: an additional one if both are equal.
  */
 export function evaluateWith(evaluator: PlanEvaluator, slot: number, position: number, after: number): number {
   const {
@@ -229,7 +223,6 @@ export function evaluateWith(evaluator: PlanEvaluator, slot: number, position: n
   return value;
 }
 
-/** For a retry after all others. */
 function recoveredLater(
   { forecast, planSlots, remainingShares }: PlanEvaluator,
   row: number,

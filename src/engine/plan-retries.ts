@@ -18,35 +18,34 @@ import {
 import type { RetryValue } from "./retry-value.ts";
 import { keepsLimit, type PlanLimit } from "./rules/plan-limits.ts";
 
-/** Only the first retry is certain; the others are planned again after it. */
+/** Only the first retry is certain. */
 export interface RetryPlan {
-  /** Forecast slots, earliest first; empty if no retry is worth making. */
+  /** Earliest first; empty if no retry is worth making. */
   slots: readonly number[];
-  /** The whole plan's expected value as a fraction of the amount due. */
+  /** As a fraction of the amount due. */
   expectedValue: number;
-  /** The slots it was chosen from, earliest first. */
+  /** Slots it was chosen from, earliest first. */
   picked: readonly number[];
   limits: readonly PlanLimit[];
   apartMs: number;
-  /** Slots in the order of addition, before moves. */
+  /** In the order of addition, before moves. */
   grown: readonly number[];
 }
 
-/** One round is usually enough. A second follows a large gain. */
+/** A second round follows a large gain. */
 const MAX_ROUNDS = 2;
 const SMALL_GAIN_RATE = 0.002;
 /** Smaller gains may come from rounding, and could go on forever. */
 const MIN_GAIN = 1e-9;
 
 /**
- * Returns the set of retries with the highest value together.
+ * Returns the set of retries with the highest value together: summed over hypotheses, by their probability. So a second retry on
+ * the same pay day adds little.
  *
- * A case continues only after a failure, so a plan is a set of times. Its value sums over hypotheses: their probability times the
- * retries' value if true. So a second retry on the same pay day adds little, and one that covers another hypothesis adds much.
- * The set is built greedily; then each retry moves to its best slot between its neighbors. Moves past neighbors gain almost
- * nothing and take most time.
+ * Built greedily; then each retry moves to its best slot between its neighbors. Moves past neighbors gain almost nothing and take
+ * most time.
  *
- * @param limits  kept by all retries together, so that scarce ones are not spent early
+ * @param limits  kept by all retries together
  * @param excludedSlot  a slot that no plan may use; -1: none
  */
 export function planRetries(
@@ -63,13 +62,12 @@ export function planRetries(
   const evaluator = createPlanEvaluator(forecast, retryValue, length, limits, apartMs);
   // By picked slot, the latest known.
   const gains = new Float64Array(picked.length);
-  // The picked slots in evaluation order.
   const evaluationOrder = new Int32Array(picked.length);
   for (let index = 0; index < evaluationOrder.length; index++) evaluationOrder[index] = index;
   const grown: number[] = [];
   let value = 0;
   while (grown.length < length) {
-    // A second retry is scored differently, so the first one's gains say nothing about it.
+    // A second retry is scored differently, so earlier gains say nothing about it.
     const slot = findBestAddition(evaluator, picked, value, gains, evaluationOrder, grown.length > 1);
     if (slot < 0) break;
     grown.push(slot);
@@ -78,7 +76,7 @@ export function planRetries(
   return { ...improvePlan(evaluator, picked, value), picked, limits, apartMs, grown };
 }
 
-/** As `planRetries`, which adds the same slots whatever the maximum. */
+/** `planRetries` adds the same slots whatever the maximum. */
 export function planFewerRetries(
   forecast: Forecast,
   retryCount: number,
@@ -107,7 +105,7 @@ function improvePlan(
   return { slots: getPlan(evaluator), expectedValue: value };
 }
 
-/** Includes all slots of the first 24 hours: after a bank fault hours count. */
+/** All slots of the first 24 hours: after a bank fault hours count. */
 function bestOf24Hours({ slots, chances }: Forecast, excludedSlot: number): number[] {
   const found: number[] = [];
   const start = slots[0] ?? 0;
@@ -121,12 +119,12 @@ function bestOf24Hours({ slots, chances }: Forecast, excludedSlot: number): numb
   return found;
 }
 
-/** A slot's gain nearly always falls as the plan grows, so its latest gain times this bounds its next one. */
+/** Bounds a slot's next gain, which nearly always falls as the plan grows. */
 const GAIN_OPTIMISM = 1.2;
 
 /**
  * @param ofPlan  the plan's value without it
- * @param gains  latest gains of picked slots, updated here
+ * @param gains  by picked slot, updated here
  * @param isLess  whether gains only fall, so that small ones are skipped
  * @returns the slot; -1: none raises the value
  */
@@ -155,7 +153,7 @@ function findBestAddition(
   return found;
 }
 
-/** Highest gain first; ties by time. An insertion sort, since the order hardly changes between retries. */
+/** Ties by time. An insertion sort, since the order hardly changes. */
 function sortByGain(evaluationOrder: Int32Array, gains: Float64Array) {
   for (let index = 1; index < gains.length; index++) {
     const moved = evaluationOrder[index]!;
@@ -170,7 +168,6 @@ function sortByGain(evaluationOrder: Int32Array, gains: Float64Array) {
   }
 }
 
-/** Moves retries in order. Returns the plan's value. */
 function moveEachRetry(evaluator: PlanEvaluator, picked: readonly number[], ofPlan: number): number {
   const plan = getPlan(evaluator);
   let most = ofPlan;
@@ -193,7 +190,7 @@ function moveEachRetry(evaluator: PlanEvaluator, picked: readonly number[], ofPl
   return most;
 }
 
-/** Returns the plan's retries that still follow if its next one is made at this slot. */
+/** Retries that still follow if the next one is made at this slot. */
 export function findFollowingSlots(
   forecast: Forecast,
   { slots: plan, limits, apartMs }: RetryPlan,
@@ -228,7 +225,7 @@ export function valuesByNextSlot(forecast: Forecast, plan: RetryPlan, retryValue
   return values;
 }
 
-/** The last retries' value does not depend on the earlier ones, so one evaluation serves both. */
+/** Earlier retries do not affect the last ones' value, so one evaluation serves both. */
 function isSuffix(sequence: readonly number[], suffix: readonly number[]): boolean {
   const from = sequence.length - suffix.length;
   if (from < 0) return false;
@@ -237,7 +234,7 @@ function isSuffix(sequence: readonly number[], suffix: readonly number[]): boole
 }
 
 /**
- * Returns each set's probability of success, and its value as a fraction of the amount due.
+ * Probability of success, and value as a fraction of the amount due.
  *
  * @param sets  forecast slots, earliest first
  */

@@ -27,7 +27,7 @@ const GROUP_WORDING: Readonly<Record<DeclineGroup, string>> = {
 const NEW_CARD_REASON = "The customer has a new card or payment method.";
 export const NEW_CARD_RETRY_REASON = "The customer has a new card or payment method, so a retry may succeed.";
 
-/** Null: no decline was reported on the current card. */
+/** Null: none on the current card. */
 export function describeDecline(decline: InterpretedDecline | null, isNewCard: boolean): string {
   if (isNewCard) return NEW_CARD_REASON;
   if (!decline) return "No failed attempt with the current card was reported, so the reason is unknown.";
@@ -42,7 +42,7 @@ const FORMER_RENEWAL_PHRASE = "renew such cards without notice";
 export const isRetryOfRenewableCard = (reasons: readonly string[]) =>
   reasons.some((reason) => reason.includes(RENEWAL_PHRASE) || reason.includes(FORMER_RENEWAL_PHRASE));
 
-/** Explains a retry after a decline that ends retries, besides the card request; null if there was no such decline. */
+/** Besides the card request; null unless a decline ended retries. */
 export function describeRenewal({ cardChange }: DecisionFacts, decline: InterpretedDecline | null): string | null {
   if (cardChange === null || decline === null || !endsRetries(decline.group)) return null;
   const renewal = `Banks sometimes ${RENEWAL_PHRASE}, so Dunlin retries the current card`;
@@ -54,7 +54,7 @@ const CARD_REQUEST_WORDING = {
   expired: "The customer was asked for another card, and none came.",
 } as const;
 
-/** `which` names the attempt: "The last attempt". */
+/** `which`: "The last attempt". */
 export function describeFailure(which: string, { group, words, codes }: InterpretedDecline): string {
   const codesText = describeCodes(codes);
   const unknown = codesText === null ? " without a reason" : " with an unknown code";
@@ -62,7 +62,7 @@ export function describeFailure(which: string, { group, words, codes }: Interpre
   return `${which} failed${why}${codesText === null ? "" : ` (${codesText})`}.`;
 }
 
-/** `at` is later than the time if it is slightly late and comes at once. */
+/** `at` is later if the time has just passed. */
 export function explainTime(candidate: CandidateTime, at: number, locale: CustomerLocale): string {
   const time = formatZonedTime(locale.zone, at);
   const day = formatDay(localDay(locale.zone, candidate.at));
@@ -87,7 +87,7 @@ export function explainTime(candidate: CandidateTime, at: number, locale: Custom
 }
 
 /**
- * @param why  reasons for the time; sentences about rules follow
+ * @param why  reasons for the time
  * @param heldBackBy  the rule that delayed the retry; null: none
  * @param timeFor  more retries that fit before the window ends, if they fail like the latest one
  */
@@ -126,7 +126,7 @@ function describeRetriesLeft(allowed: number, timeFor: number, windowEnds: strin
   return `After this one, ${moreText} would be allowed, but there is ${fitText} before the window ends on ${windowEnds}.`;
 }
 
-/** Null if the payment method's rules are known. */
+/** Null if known. */
 function describeUnknownMethod({ facts, guard }: DecisionContext): string | null {
   if (hasKnownRules(facts)) return null;
   const type = toDisplayText(facts.paymentMethodType!);
@@ -137,10 +137,9 @@ function describeUnknownMethod({ facts, guard }: DecisionContext): string | null
     : `How ${payments} are retried is the merchant's decision.`;
 }
 
-/** For requests if the bank wants a confirmation. */
 export const CONFIRM_PHRASE = "to confirm the payment or to give another card or payment method";
 
-/** Whether the customer may confirm and keep the card: no rule blocks it. */
+/** No rule blocks the card. */
 export const canConfirm = ({ decline, guard }: Pick<DecisionContext, "decline" | "guard">) =>
   decline?.group === "AUTH_REQUIRED" && !guard.block && !guard.usedUp;
 
@@ -149,7 +148,7 @@ export const describeAwaitedCard = (context: DecisionContext) =>
     ? `The customer is asked ${CONFIRM_PHRASE}, and may still do so.`
     : "The customer is asked for another card or payment method, and it may still come.";
 
-/** Also after the request's deadline; null if no card was requested. */
+/** Also after the deadline; null if no card was requested. */
 export function describeCardWait(context: DecisionContext): string | null {
   const { facts, locale } = context;
   if (facts.cardChange === "awaited") return describeAwaitedCard(context);
@@ -166,7 +165,7 @@ const withoutNulls = (...sentences: (string | null)[]) => sentences.filter((word
 
 export const joinSentences = (sentences: readonly (string | null)[]) => withoutNulls(...sentences).join(" ");
 
-/** For a case without a planned retry. */
+/** Without a planned retry. */
 export function describeBudget(facts: DecisionFacts) {
   return facts.budgetLeft > 0
     ? `Retries left in the budget: ${facts.budgetLeft}.`

@@ -1,9 +1,7 @@
 /** To four digits, as stored with every decision. */
 export const roundShare = (share: number) => Math.round(share * 10_000) / 10_000;
 
-/**
- * Returns whole percent. Rounds to four digits first, as stored values are, or a fraction could show as 12% now and 13% later.
- */
+/** Whole percent of the stored value, or a fraction could show as 12% now and 13% later. */
 export const toHundredths = (share: number) => Math.round(roundShare(share) * 100);
 
 /** A stored fraction above zero never shows as 0%. */

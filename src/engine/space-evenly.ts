@@ -6,15 +6,15 @@ import type { LearnedModel } from "./learned/learned-model.ts";
 import { shortfallDeviations } from "./learned/shortfall.ts";
 import { EXPENSIVE_COST_RATE } from "./retry-value.ts";
 
-/** If approvals fall this many standard deviations short of predictions, some retries are spaced evenly. */
+/** Approvals short of predictions by this many standard deviations: some retries are spaced evenly. */
 export const SHORTFALL_MIN_DEVIATIONS = 3.5;
-/** From this many on, the maximum fraction of retries is spaced evenly. */
+/** The maximum fraction is spaced evenly. */
 export const SHORTFALL_FULL_DEVIATIONS = 5.5;
 export const MAX_EVENLY_SPACED_RATE = 0.7;
 /** More retries are not known to do better. */
 export const EVENLY_SPACED_RETRY_COUNT = 6;
 
-/** Returns days after the failure; the last retry is an hour before the window ends. */
+/** Days after the failure; the last is an hour before the window ends. */
 export const evenlySpacedDays = (windowDays: number, retryCount: number): number[] =>
   Array.from(
     { length: retryCount },
@@ -25,10 +25,8 @@ const evenlySpacedRetriesLeft = ({ retryCount }: CasePosterior, { retriesLeft }:
   Math.min(EVENLY_SPACED_RETRY_COUNT - retryCount, retriesLeft);
 
 /**
- * Fraction of retries spaced evenly in spite of the estimates. If far fewer retries are approved than predicted, the world has
- * changed, and a plan that keeps to the old best days never sees the new ones.
- *
- * @param isNotWorthRetrying  whether the case is not worth retrying
+ * If far fewer retries are approved than predicted, the world has changed, and a plan that keeps to the old best days never sees
+ * the new ones.
  */
 export function evenlySpacedRate(
   model: LearnedModel,
@@ -46,7 +44,7 @@ export function evenlySpacedRate(
 }
 
 /**
- * Spaces the remaining retries from the last attempt to shortly before the window ends.
+ * From the last attempt to shortly before the window ends.
  *
  * @param slots  earliest first; at least one
  */
@@ -55,7 +53,7 @@ export function evenlySpacedSlot(
   posterior: CasePosterior,
   retryContext: RetryContext,
 ): number {
-  // Not from other invoices' charges: a customer charged each day would never be retried.
+  // Other invoices' charges do not count: a customer charged each day would never be retried.
   const { lastTriedAt } = posterior;
   const { windowEndsAt } = retryContext;
   const gap = (windowEndsAt - lastTriedAt) / Math.max(1, evenlySpacedRetriesLeft(posterior, retryContext));

@@ -1,6 +1,6 @@
 /**
- * Per US dollar, rounded, early 2026: to compare amounts, never for accounting. Unlisted currencies count as cents, so every
- * currency whose minor unit is not a hundredth must be listed.
+ * Early 2026, rounded, never for accounting. Unlisted currencies count as cents, so every currency whose minor unit is not a
+ * hundredth must be listed.
  */
 const MINOR_UNITS_PER_USD: Readonly<Record<string, number>> = {
   AED: 367,

@@ -192,7 +192,7 @@ test("Why this hour? Retries are evenly spaced while predictions fail, and the a
 });
 
 test("each likelier hour is called not better, better, or not compared", async () => {
-  const met = { less: 0, more: 0, unknown: 0 };
+  const allCounts = { less: 0, more: 0, unknown: 0 };
   for (let n = 0; n < 12; n++) {
     await enterMerchant();
     stage.wait(n * 17 * HOUR);
@@ -225,9 +225,9 @@ test("each likelier hour is called not better, better, or not compared", async (
       counts,
       words,
     );
-    for (const kind of ["less", "more", "unknown"] as const) met[kind] += counts[kind];
+    for (const kind of ["less", "more", "unknown"] as const) allCounts[kind] += counts[kind];
   }
-  assert.ok(met.less > 0 && met.unknown > 0, JSON.stringify(met));
+  assert.ok(allCounts.less > 0 && allCounts.unknown > 0, JSON.stringify(allCounts));
 });
 
 test("a retry requested today is not announced as one to come today", async () => {

@@ -35,10 +35,10 @@ test("all problems of a batch are listed with their paths, in the order of its r
 
 test("values that parsing would change are listed among the other problems, and each path once", () => {
   const record = JSON.stringify(INVOICE);
-  const twice = record.replace('"amount":1999', '"amount":1999,"amount":-1');
+  const duplicated = record.replace('"amount":1999', '"amount":1999,"amount":-1');
   const changed = record.replace('"amount":1999', '"amount":1e21').replace("EUR", "eur");
   assert.equal(
-    textRefusalMessage(`{"invoices":[${record.replace("EUR", "E")},${twice},${changed}],"x":{"a":1,"a":1}}`),
+    textRefusalMessage(`{"invoices":[${record.replace("EUR", "E")},${duplicated},${changed}],"x":{"a":1,"a":1}}`),
     [
       `invoices[0].currency ${CURRENCY}`,
       "invoices[1].amount appears twice in the same object",
@@ -50,12 +50,13 @@ test("values that parsing would change are listed among the other problems, and 
 });
 
 test("twenty problems are listed and the others counted", () => {
-  const wrong = { ...INVOICE, currency: "eur" };
-  const listed = (count: number) => Array.from({ length: count }, (_, n) => `invoices[${n}].currency ${CURRENCY}`);
-  const problemsOf = (count: number) => refusalMessage(() => parseInvoices(...Array(count).fill(wrong))).split("; ");
-  assert.deepEqual(problemsOf(20), listed(20));
-  assert.deepEqual(problemsOf(21), [...listed(20), "and 1 more problem"]);
-  assert.deepEqual(problemsOf(200), [...listed(20), "and 180 more problems"]);
+  const invalid = { ...INVOICE, currency: "eur" };
+  const listProblems = (count: number) =>
+    Array.from({ length: count }, (_, n) => `invoices[${n}].currency ${CURRENCY}`);
+  const problemsOf = (count: number) => refusalMessage(() => parseInvoices(...Array(count).fill(invalid))).split("; ");
+  assert.deepEqual(problemsOf(20), listProblems(20));
+  assert.deepEqual(problemsOf(21), [...listProblems(20), "and 1 more problem"]);
+  assert.deepEqual(problemsOf(200), [...listProblems(20), "and 180 more problems"]);
 });
 
 test("a message has at most 8,000 characters for any paths", () => {
@@ -66,9 +67,9 @@ test("a message has at most 8,000 characters for any paths", () => {
 });
 
 test("a body with thousands of duplicate keys is refused quickly, with the path of one", () => {
-  const twice = `{${'"a":1,'.repeat(19_000)}"a":1}`;
+  const duplicated = `{${'"a":1,'.repeat(19_000)}"a":1}`;
   assert.equal(
-    textRefusalMessage(`{"invoices":[${JSON.stringify({ ...INVOICE, x: "@" }).replace('"@"', twice)}]}`),
+    textRefusalMessage(`{"invoices":[${JSON.stringify({ ...INVOICE, x: "@" }).replace('"@"', duplicated)}]}`),
     "invoices[0].x.a appears twice in the same object",
   );
   parseInvoiceWith({ x: { a: 1 } });

@@ -18,7 +18,7 @@ after(() => database.drop());
 
 const ports = testPorts(testClock());
 const at = new Date("2026-01-10T00:00:00Z");
-const invoice = (id: string, over: Partial<Invoice> = {}): Invoice => ({
+const invoice = (id: string, overrides: Partial<Invoice> = {}): Invoice => ({
   id,
   state: "UNPAID",
   customerId: "cus_1",
@@ -26,7 +26,7 @@ const invoice = (id: string, over: Partial<Invoice> = {}): Invoice => ({
   currency: "EUR",
   createdAt: at,
   updatedAt: at,
-  ...over,
+  ...overrides,
 });
 const buildInvoices = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, index) =>
@@ -61,10 +61,10 @@ async function createMerchant() {
   return { merchant, flushes, ingest, push, stored };
 }
 
-async function whileLocked({ id: merchantId }: Merchant, id: string, work: () => void | Promise<void>) {
+async function whileLocked({ id: merchantId }: Merchant, id: string, operation: () => void | Promise<void>) {
   await database.db.transaction(async (tx) => {
     await tx.run(LOCK, [merchantId, id]);
-    await work();
+    await operation();
   });
 }
 const countStored = async (pushed: readonly Promise<BatchResult>[]) =>
@@ -156,11 +156,11 @@ test("the newest version wins when several requests hold one id, and each reques
 });
 
 test("merchants do not wait for each other", async () => {
-  const [one, two] = [await createMerchant(), await createMerchant()];
-  await one.push(invoice("a"));
-  await whileLocked(one.merchant, "a", async () => {
-    const waiting = one.push(buildNewerInvoice("a"));
-    assert.equal((await one.ingest(two.merchant, [invoice("a")])).stored, 1);
+  const [merchantA, merchantB] = [await createMerchant(), await createMerchant()];
+  await merchantA.push(invoice("a"));
+  await whileLocked(merchantA.merchant, "a", async () => {
+    const waiting = merchantA.push(buildNewerInvoice("a"));
+    assert.equal((await merchantA.ingest(merchantB.merchant, [invoice("a")])).stored, 1);
     waiting.catch(() => {});
   });
 });
@@ -188,7 +188,7 @@ test("each version of a record counts, even when one request or one flush holds 
   const pushed: Promise<BatchResult>[] = [];
   await whileLocked(merchant, "a", async () => {
     pushed.push(push(invoice("a", { updatedAt: new Date(at.getTime() + 2) })));
-    await new Promise((done) => setTimeout(done, 50));
+    await new Promise((resolve) => setTimeout(resolve, 50));
     pushed.push(push(invoice("d"), invoice("e"), invoice("d")), push(invoice("e"), invoice("f"), invoice("b")));
   });
   assert.deepEqual(await countStored(pushed), [1, 2, 1]);
@@ -200,10 +200,10 @@ test("concurrent requests of all sizes are stored unchanged", async () => {
   const states = ["PAID", "UNPAID", "VOIDED", "DRAFT", "REFUNDED"] as const;
   const expected = new Map<string, string>();
   const push = async (from: number) => {
-    for (let turn = 0; turn < 12; turn++) {
-      const records = Array.from({ length: 1 + ((from * 7 + turn * 31) % 60) }, (_, n) => {
-        const id = `in_${"x".repeat((from + n) % 90)}_${from}_${turn}_${n}`;
-        return invoice(id, { state: states[(from + turn + n) % states.length]! });
+    for (let round = 0; round < 12; round++) {
+      const records = Array.from({ length: 1 + ((from * 7 + round * 31) % 60) }, (_, n) => {
+        const id = `in_${"x".repeat((from + n) % 90)}_${from}_${round}_${n}`;
+        return invoice(id, { state: states[(from + round + n) % states.length]! });
       });
       for (const { id, state } of records) expected.set(id, state);
       assert.equal((await ingest(merchant, records)).stored, records.length);
@@ -216,10 +216,10 @@ test("concurrent requests of all sizes are stored unchanged", async () => {
 /** Flushes end when `end` is called. `flushes` holds the number of requests of each. */
 function createPausedFlushes(slowMs: number) {
   const flushes: number[] = [];
-  const ends: (() => void)[] = [];
+  const unlocks: (() => void)[] = [];
   const ingest = createGroupCommit<Invoice>(async (_, batches) => {
     flushes.push(batches.length);
-    await new Promise<void>((resolve) => ends.push(resolve));
+    await new Promise<void>((resolve) => unlocks.push(resolve));
     return batches.map(({ length }) => ({ stored: length, older: 0 }));
   }, slowMs);
   const merchant = { id: randomUUID() } as Merchant;
@@ -228,7 +228,7 @@ function createPausedFlushes(slowMs: number) {
     for (let n = 0; n < count; n++) pushed.push(ingest(merchant, [invoice(`i${pushed.length}`)]));
   };
   const end = async (index: number) => {
-    ends[index]!();
+    unlocks[index]!();
     await new Promise((resolve) => setImmediate(resolve));
   };
   return { flushes, push, end, settled: () => Promise.all(pushed) };

@@ -27,10 +27,11 @@ const MIN_REQUESTS_BESIDE_FLUSH = 2;
 const SLOW_FLUSH_MS = 50;
 
 function canStartFlush({ flushes, waiting }: MerchantQueue<unknown>): boolean {
-  const [other] = flushes;
-  if (!other) return waiting.length > 0;
+  const [otherFlush] = flushes;
+  if (!otherFlush) return waiting.length > 0;
   return (
-    flushes.size < MAX_CONCURRENT_FLUSHES && waiting.length >= Math.max(MIN_REQUESTS_BESIDE_FLUSH, other.requestCount)
+    flushes.size < MAX_CONCURRENT_FLUSHES &&
+    waiting.length >= Math.max(MIN_REQUESTS_BESIDE_FLUSH, otherFlush.requestCount)
   );
 }
 

@@ -27,15 +27,15 @@ const onWithdrawn = (_id: string, eventIds: readonly string[]) => void withdrawn
 const at = (minutes: number) => new Date(START.getTime() + minutes * MINUTE);
 const pushInvoices = (...invoices: Invoice[]) =>
   ingestInvoices(stage.db, merchant, [invoices], stage.ports, onWithdrawn);
-const attempt = (over: Partial<Transaction> = {}): Transaction => ({
+const attempt = (overrides: Partial<Transaction> = {}): Transaction => ({
   ...{ id: "txn_1", state: "FAILED", invoiceId: "inv_1", customerId: "cus_1", amount: 4900, currency: "EUR" },
-  ...{ createdAt: START, updatedAt: START, networkDeclineCode: "51", ...over },
+  ...{ createdAt: START, updatedAt: START, networkDeclineCode: "51", ...overrides },
 });
 const pushAttempts = (...attempts: Transaction[]) =>
   ingestTransactions(stage.db, merchant, [attempts], stage.ports, onWithdrawn);
-const subscription = (over: Partial<Subscription> = {}): Subscription => ({
+const subscription = (overrides: Partial<Subscription> = {}): Subscription => ({
   ...{ id: "sub_1", state: "ACTIVE", customerId: "cus_1", amount: 1, currency: "EUR" },
-  ...{ createdAt: START, updatedAt: START, ...over },
+  ...{ createdAt: START, updatedAt: START, ...overrides },
 });
 const pushSubscriptions = (subscriptions: Subscription[], db: Database = stage.db) =>
   ingestSubscriptions(db, merchant, [subscriptions], stage.ports, onWithdrawn);
@@ -91,8 +91,8 @@ test("each invoice of a batch gets a case when the batch holds two versions of o
 
 test("paid invoices are compared with stored versions when a concurrent batch stored them first", async () => {
   await pushInvoices(buildInvoice({ updatedAt: at(1) }));
-  const overtaken = Object.assign(new Error("duplicate key"), { code: "23505", table: "invoices" });
-  const racing: Database = { ...stage.db, run: () => Promise.reject(overtaken) };
+  const duplicateKeyError = Object.assign(new Error("duplicate key"), { code: "23505", table: "invoices" });
+  const racing: Database = { ...stage.db, run: () => Promise.reject(duplicateKeyError) };
   const paid = [
     [buildInvoice({ state: "PAID", updatedAt: at(2) }), buildInvoice({ id: "inv_2", state: "PAID" })],
   ] satisfies Invoice[][];
@@ -151,9 +151,9 @@ test("a subscription that ends withdraws the instructions of its own cases in th
   let transactions = 0;
   const failsAfterFirst: Database = {
     ...stage.db,
-    async transaction(work) {
+    async transaction(operation) {
       if (transactions++ > 0) throw new Error("the connection is lost");
-      return await stage.db.transaction(work);
+      return await stage.db.transaction(operation);
     },
   };
   const records = [subscription({ state: "CANCELED" }), subscription({ id: "sub_2" })];
@@ -258,13 +258,13 @@ test("an attempt without an open case looks for one again after the commit, even
     let isFirst = true;
     const racing: Database = {
       ...stage.db,
-      async transaction(work) {
-        const done = await stage.db.transaction(work);
-        if (!isFirst) return done;
+      async transaction(operation) {
+        const result = await stage.db.transaction(operation);
+        if (!isFirst) return result;
         isFirst = false;
         await pushInvoices(buildInvoice({ id: "inv_2", customerId: "cus_2" }));
         await stage.decide();
-        return done;
+        return result;
       },
     };
     await ingestTransactions(racing, merchant, [attempts], stage.ports, onWithdrawn);
@@ -273,8 +273,8 @@ test("an attempt without an open case looks for one again after the commit, even
   assert.deepEqual(await pushMeanwhile(attempt()), []);
   await enterMerchant();
   await pushInvoices(buildInvoice());
-  const other = attempt({ id: "txn_2", invoiceId: "inv_2", customerId: "cus_2" });
-  assert.deepEqual(await pushMeanwhile(attempt(), other), ["inv_1", "inv_2"]);
+  const otherAttempt = attempt({ id: "txn_2", invoiceId: "inv_2", customerId: "cus_2" });
+  assert.deepEqual(await pushMeanwhile(attempt(), otherAttempt), ["inv_1", "inv_2"]);
 });
 
 test("invoices in recovery are reviewed in the order of their ids, whether they are new or stored before", async () => {

@@ -26,12 +26,12 @@ test("an invoice without updatedAt opens a case when it was created today, and n
 });
 
 test("imported history opens no case when a payment no longer counts", async () => {
-  const attempt = (over: Partial<Transaction>) =>
+  const attempt = (overrides: Partial<Transaction>) =>
     [
       [
         {
           ...{ id: "txn_1", state: "PAID", invoiceId: "inv_1", customerId: "cus_1", amount: 4900, currency: "EUR" },
-          ...{ createdAt: START, updatedAt: START, networkDeclineCode: "51", ...over },
+          ...{ createdAt: START, updatedAt: START, networkDeclineCode: "51", ...overrides },
         },
       ],
     ] satisfies Transaction[][];

@@ -43,10 +43,10 @@ async function storeInvoices(
   const unpaid = waves.map(({ rows }) => selectUnpaid(rows));
   const queueEntryIds = waves.map(() => newQueueEntryIds(merchant, ports));
   const store = async (mayBeNew: boolean): Promise<{ unchanged: UnchangedIds[]; withdrawn: string[] }> => {
-    const [first] = waves;
+    const [firstWave] = waves;
     // One statement suffices for new invoices that open no case.
     const needsNoCases = waves.length === 1 && unpaid[0]!.length === 0;
-    if (mayBeNew && needsNoCases && (await insertAllNew(db, merchant.id, first!.rows, queueEntryIds[0]!)))
+    if (mayBeNew && needsNoCases && (await insertAllNew(db, merchant.id, firstWave!.rows, queueEntryIds[0]!)))
       return { unchanged: [NOTHING_UNCHANGED], withdrawn: [] };
     return await db.transaction(async (tx) => {
       const unchanged: UnchangedIds[] = [];
@@ -153,9 +153,11 @@ async function storeVersions(
   if (mayBeNew && (await insertAllNew(tx, merchantId, invoices, queueEntryIds)))
     return { unchanged: NOTHING_UNCHANGED, unpaidAgain: [], endedCases: [], newUnpaid: null };
   const changed = await upsertInvoices(tx, merchantId, invoices, now, queueEntryIds.affectedCases);
-  const { unchanged: unchangedIds, unpaid: newUnpaid, unpaidAgain, settled } = changed;
+  const { unchanged: unchangedIds, unpaid: newUnpaid, unpaidAgain, leftRecovery } = changed;
   const endedCases =
-    settled.length === 0 ? [] : await endCasesLeavingRecovery(tx, merchantId, now, queueEntryIds.endedCases, settled);
+    leftRecovery.length === 0
+      ? []
+      : await endCasesLeavingRecovery(tx, merchantId, now, queueEntryIds.endedCases, leftRecovery);
   if (unchangedIds === null) return { unchanged: NOTHING_UNCHANGED, unpaidAgain, endedCases, newUnpaid };
   const [olderIds, withTotals] = await Promise.all([
     findOlderInvoices(tx, merchantId, invoices),

@@ -32,13 +32,19 @@ test("a new batch is stored and opens its cases once when a concurrent batch sto
       createdAt: START,
       updatedAt: START,
     }) as const;
-  let overtaken!: Promise<BatchResult[]>;
+  let overtakenBatch!: Promise<BatchResult[]>;
   await stage.db.transaction(async (tx) => {
     await insertNewInvoices(tx, merchant.id, [invoice("inv_b")], stage.ports.newId());
-    overtaken = ingestInvoices(stage.db, merchant, [["inv_a", "inv_b", "inv_c"].map(invoice)], stage.ports, () => {});
+    overtakenBatch = ingestInvoices(
+      stage.db,
+      merchant,
+      [["inv_a", "inv_b", "inv_c"].map(invoice)],
+      stage.ports,
+      () => {},
+    );
     await waitForLockWait(stage.db);
   });
-  assert.deepEqual(await overtaken, [{ stored: 2, older: 0 }]);
+  assert.deepEqual(await overtakenBatch, [{ stored: 2, older: 0 }]);
   assert.equal((await stage.cases()).length, 2);
   assert.deepEqual(await ingestInvoices(stage.db, merchant, [["inv_a", "inv_d"].map(invoice)], stage.ports, () => {}), [
     { stored: 1, older: 0 },
@@ -53,8 +59,11 @@ test("a case opens with the current settings, even if the request read earlier o
   const invoice = [[{ ...unpaid, createdAt: START, updatedAt: stage.now() }]] satisfies Invoice[][];
   await ingestInvoices(stage.db, before, invoice, stage.ports, () => {});
   assert.deepEqual(await stage.arms(), ["shadow"]);
-  const [kase] = await findCases(stage.db, before.id, await stage.caseIds());
-  assert.deepEqual([+kase!.windowEndsAt - +kase!.unpaidAt, kase!.budget], [3 * 24 * 60 * MINUTE, 2]);
+  const [recoveryCase] = await findCases(stage.db, before.id, await stage.caseIds());
+  assert.deepEqual(
+    [+recoveryCase!.windowEndsAt - +recoveryCase!.unpaidAt, recoveryCase!.budget],
+    [3 * 24 * 60 * MINUTE, 2],
+  );
 });
 
 test("a paid version ends the case when it waited for the batch that opens the case", async () => {
@@ -80,7 +89,7 @@ test("a paid version ends the case when it waited for the batch that opens the c
     const withinTx: Database = {
       ...stage.db,
       run: tx.run,
-      transaction: async (work) => await finishTransaction(await work(tx)),
+      transaction: async (operation) => await finishTransaction(await operation(tx)),
     };
     await ingestInvoices(withinTx, merchant, version("UNPAID", 1), stage.ports, () => {});
     paid = ingestInvoices(stage.db, merchant, version("PAID", 2), stage.ports, () => {});
@@ -156,13 +165,13 @@ test("an event of a case that was opened while a canceled subscription was store
   let transactions = 0;
   const racing: Database = {
     ...stage.db,
-    async transaction(work) {
-      const done = await stage.db.transaction(work);
-      if (transactions++ > 0) return done;
+    async transaction(operation) {
+      const result = await stage.db.transaction(operation);
+      if (transactions++ > 0) return result;
       await stage.invoice({ subscriptionId: "sub_1" });
       event = await buildEvent(merchant.id);
       await insertEvents(stage.db, merchant.id, [event]);
-      return done;
+      return result;
     },
   };
   await ingestSubscriptions(racing, merchant, canceled(), stage.ports, (_, ids) => withdrawn.push(...ids));
@@ -189,7 +198,7 @@ test("a payment ends a case that is opened concurrently, also when the invoice h
       const withinTx: Database = {
         ...stage.db,
         run: tx.run,
-        transaction: async (work) => await finishTransaction(await work(tx)),
+        transaction: async (operation) => await finishTransaction(await operation(tx)),
       };
       await ingestInvoices(withinTx, merchant, unpaid, stage.ports, () => {});
       opened.resolve();
@@ -199,11 +208,11 @@ test("a payment ends a case that is opened concurrently, also when the invoice h
     // The payment's transaction cannot see the case yet. It is committed right after it.
     const racing: Database = {
       ...stage.db,
-      async transaction(work) {
-        const done = await stage.db.transaction(work);
+      async transaction(operation) {
+        const result = await stage.db.transaction(operation);
         paymentStored.resolve();
         await opening;
-        return done;
+        return result;
       },
     };
     await ingestTransactions(racing, merchant, paid, stage.ports, () => {});
@@ -223,18 +232,18 @@ const canceled = () =>
 
 /** Not stored. */
 async function buildEvent(merchantId: string): Promise<Event> {
-  const [kase] = (await stage.db.run<{ id: string }>(CASES, [merchantId])).rows;
-  const fields = { id: stage.ports.newId(), caseId: kase!.id, invoiceId: "inv_1", createdAt: stage.now() };
+  const [recoveryCase] = (await stage.db.run<{ id: string }>(CASES, [merchantId])).rows;
+  const fields = { id: stage.ports.newId(), caseId: recoveryCase!.id, invoiceId: "inv_1", createdAt: stage.now() };
   return { ...fields, type: "recovery_action", body: "{}" };
 }
 
 const CASES = prepared("test_case_ids", "select id from cases where merchant_id = $1");
 
-const anyInvoice = (over: object) => ({
+const anyInvoice = (overrides: object) => ({
   ...({ id: "inv_1", state: "UNPAID", customerId: "cus_1", amount: 1, currency: "EUR" } as const),
   createdAt: START,
   updatedAt: START,
-  ...over,
+  ...overrides,
 });
 
 test("a batch of new paid invoices is stored and counted", async () => {

@@ -76,11 +76,11 @@ test("numbers of unknown fields are accepted in any notation", () => {
 });
 
 test("a key that appears twice in an object is refused in any notation", () => {
-  const twice = JSON.stringify({ invoices: [INVOICE] });
+  const duplicated = JSON.stringify({ invoices: [INVOICE] });
   const expected = "invoices[0].amount appears twice in the same object";
-  assert.equal(textRefusalMessage(twice.replace('"amount":1999', '"amount":1999,"amount":1')), expected);
-  assert.equal(textRefusalMessage(twice.replace('"amount":1999', '"amount":1999,"\\u0061mount":1999')), expected);
-  assert.equal(textRefusalMessage(twice.replace('"amount":1999', '"amount" : 1999,\n"amount" : 1999')), expected);
+  assert.equal(textRefusalMessage(duplicated.replace('"amount":1999', '"amount":1999,"amount":1')), expected);
+  assert.equal(textRefusalMessage(duplicated.replace('"amount":1999', '"amount":1999,"\\u0061mount":1999')), expected);
+  assert.equal(textRefusalMessage(duplicated.replace('"amount":1999', '"amount" : 1999,\n"amount" : 1999')), expected);
   assert.equal(textRefusalMessage('{"invoices":[],"invoices":[{}]}'), "invoices appears twice in the same object");
   assert.equal(
     textRefusalMessage(`{"invoices":[${JSON.stringify(INVOICE)}],"x":{"y":1,"y":1}}`),

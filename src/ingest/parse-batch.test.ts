@@ -119,7 +119,7 @@ test("a record that is no object is refused", () => {
 });
 
 test("timestamps that do not exist in the calendar are refused", () => {
-  const wrong = [
+  const invalid = [
     "2026-02-30T10:00:00Z",
     "2025-02-29T10:00:00Z",
     "2100-02-29T00:00:00Z",
@@ -151,7 +151,7 @@ test("timestamps that do not exist in the calendar are refused", () => {
     "２026-01-01T10:00:00Z",
     "2026-01-01T1:00:000Z",
   ];
-  for (const text of wrong)
+  for (const text of invalid)
     assert.match(
       refusalMessage(() => parseInvoiceWith({ createdAt: text })),
       TIMESTAMP_ERROR,
@@ -165,7 +165,7 @@ test("timestamps that do not exist in the calendar are refused", () => {
 });
 
 test("timestamps are kept in UTC, to the millisecond", () => {
-  const right = {
+  const valid = {
     "2024-02-29T10:00:00Z": "2024-02-29T10:00:00.000Z",
     "2026-01-01t10:00:00z": "2026-01-01T10:00:00.000Z",
     "2026-01-01T00:30:00.123999999+02:00": "2025-12-31T22:30:00.123Z",
@@ -175,7 +175,7 @@ test("timestamps are kept in UTC, to the millisecond", () => {
     "2200-01-01T00:30:00+01:00": "2199-12-31T23:30:00.000Z",
     "2000-03-01T00:00:00Z": "2000-03-01T00:00:00.000Z",
   };
-  for (const [text, utc] of Object.entries(right))
+  for (const [text, utc] of Object.entries(valid))
     assert.equal(parseInvoiceWith({ createdAt: text }).createdAt.toISOString(), utc);
 });
 
@@ -231,7 +231,7 @@ test("enums, currencies, countries, cards and time zones are checked", () => {
       "invoices[0].currency must be three capital letters",
     );
   assert.equal(parseInvoiceWith({ currency: "ZZZ" }).currency, "ZZZ");
-  const wrong: Record<string, unknown[]> = {
+  const invalid: Record<string, unknown[]> = {
     cardCountry: ["de", "DEU"],
     cardBin: ["41111", "411111111", 411111],
     cardLast4: ["111", "11111", 1111],
@@ -245,7 +245,7 @@ test("enums, currencies, countries, cards and time zones are checked", () => {
     customerTimezone: ["Europe/Nowhere", "+01:00", "local", "constructor"],
     recoveryActionId: ["a\nb"],
   };
-  for (const [field, values] of Object.entries(wrong))
+  for (const [field, values] of Object.entries(invalid))
     for (const value of values) {
       const message = refusalMessage(() => parseTransactionWith({ [field]: value }));
       assert.ok(message.startsWith(`transactions[0].${field} must be`), `${field} ${String(value)}: ${message}`);
@@ -255,8 +255,8 @@ test("enums, currencies, countries, cards and time zones are checked", () => {
 });
 
 test("unknown fields are ignored, even a thousand of them and those with dangerous names", () => {
-  const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`field${index}`, { index }]));
-  assert.deepEqual(parseInvoiceWith(many), parseInvoiceWith({}));
+  const manyFields = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`field${index}`, { index }]));
+  assert.deepEqual(parseInvoiceWith(manyFields), parseInvoiceWith({}));
   const [invoice] = parseFixture(
     INVOICE_KIND,
     toBytes(invoiceJsonWith("__proto__", '{"polluted": true, "amount": 1}')),

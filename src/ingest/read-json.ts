@@ -31,7 +31,10 @@ function parseJson(text: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     // V8 quotes the text around the error, which may hold secrets.
-    const place = /at position (\d+)/.exec(String(error))?.[1];
-    throw new ApiError(400, place ? `the body is not valid JSON, at character ${place}` : "the body is not valid JSON");
+    const position = /at position (\d+)/.exec(String(error))?.[1];
+    throw new ApiError(
+      400,
+      position ? `the body is not valid JSON, at character ${position}` : "the body is not valid JSON",
+    );
   }
 }

@@ -9,40 +9,43 @@ import { SUBSCRIPTION_KIND } from "./subscription-record.ts";
 const NOW = new Date("2026-03-02T10:00:00Z");
 const CLOCK = { now: NOW, skewMs: 5 * 60_000 };
 const invoice = { id: "in_1", state: "INVOICE_STATE_UNPAID", customerId: "c", amount: 4900, currency: "EUR" };
-const past = { createdAt: "2026-03-01T10:00:00Z" };
+const earlier = { createdAt: "2026-03-01T10:00:00Z" };
 const check = (...records: object[]) =>
   refuseImpossibleRecords("invoices", parseBatch(INVOICE_KIND, toBytes({ invoices: records })), CLOCK);
-const refused = (...records: object[]) => refusalMessage(() => check(...records));
+const refusalOf = (...records: object[]) => refusalMessage(() => check(...records));
 
 test("a date in the future is refused with the difference and a hint to send UTC", () => {
-  const ahead = { ...invoice, ...past, updatedAt: "2026-03-02T10:58:00Z" };
-  assert.equal(refused({ ...invoice, ...past }, ahead), "invoices[1].updatedAt is 58 minutes in the future; send UTC");
-  assert.match(refused({ ...ahead, updatedAt: "2036-03-02T10:00:00Z" }), /updatedAt is 3653 days in the future/);
+  const ahead = { ...invoice, ...earlier, updatedAt: "2026-03-02T10:58:00Z" };
+  assert.equal(
+    refusalOf({ ...invoice, ...earlier }, ahead),
+    "invoices[1].updatedAt is 58 minutes in the future; send UTC",
+  );
+  assert.match(refusalOf({ ...ahead, updatedAt: "2036-03-02T10:00:00Z" }), /updatedAt is 3653 days in the future/);
   assert.match(
-    refused({ ...invoice, createdAt: "2026-03-02T13:00:00Z" }),
+    refusalOf({ ...invoice, createdAt: "2026-03-02T13:00:00Z" }),
     /^invoices\[0\]\.createdAt is 3 hours in the future/,
   );
   // Escaped text takes another path through the parser.
-  assert.match(refused({ ...ahead, businessEntity: '"' }), /58 minutes/);
+  assert.match(refusalOf({ ...ahead, businessEntity: '"' }), /58 minutes/);
 });
 
 test("a date that is ahead by at most the clock skew is accepted", () => {
-  check({ ...invoice, ...past, updatedAt: "2026-03-02T10:05:00Z" });
+  check({ ...invoice, ...earlier, updatedAt: "2026-03-02T10:05:00Z" });
   assert.match(
-    refused({ ...invoice, ...past, updatedAt: "2026-03-02T10:05:00.000001Z" }),
+    refusalOf({ ...invoice, ...earlier, updatedAt: "2026-03-02T10:05:00.000001Z" }),
     /is 5 minutes in the future/,
   );
 });
 
 test("each impossible record is named, up to twenty", () => {
   const ahead = { ...invoice, createdAt: "2026-03-02T12:00:00Z" };
-  const two = refused(ahead, { ...invoice, ...past, amountDue: 4901 });
+  const message = refusalOf(ahead, { ...invoice, ...earlier, amountDue: 4901 });
   assert.equal(
-    two,
+    message,
     "invoices[0].createdAt is 2 hours in the future; send UTC; invoices[1].amountDue must be at most amount",
   );
-  assert.match(refused(...Array(25).fill(ahead)), /and 5 more problems$/);
-  check({ ...invoice, ...past, amountDue: 4900 }, { ...invoice, ...past, amountDue: 0 });
+  assert.match(refusalOf(...Array(25).fill(ahead)), /and 5 more problems$/);
+  check({ ...invoice, ...earlier, amountDue: 4900 }, { ...invoice, ...earlier, amountDue: 0 });
 });
 
 test("the end of a subscription is accepted in the future, up to the year 9999", () => {
@@ -52,12 +55,12 @@ test("the end of a subscription is accepted in the future, up to the year 9999",
     customerId: "c",
     amount: 1,
     currency: "EUR",
-    ...past,
+    ...earlier,
   };
-  const read = (over: object) =>
+  const read = (overrides: object) =>
     refuseImpossibleRecords(
       "subscriptions",
-      parseBatch(SUBSCRIPTION_KIND, toBytes({ subscriptions: [{ ...subscription, ...over }] })),
+      parseBatch(SUBSCRIPTION_KIND, toBytes({ subscriptions: [{ ...subscription, ...overrides }] })),
       CLOCK,
     );
   read({ expiresAt: "9999-12-31T23:59:59Z", canceledAt: "2300-01-01T00:00:00.000Z" });

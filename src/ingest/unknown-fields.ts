@@ -8,8 +8,8 @@ export const CARD_NUMBER_RULE =
 
 /** A long key or number may be anything, so it is not shown. */
 function formatFieldPath(path: string, key: string): string {
-  const shown = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(key) && !/\d{6}/.test(key) ? key : "(unknown field)";
-  return path === "" ? shown : `${path}.${shown}`;
+  const shownKey = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(key) && !/\d{6}/.test(key) ? key : "(unknown field)";
+  return path === "" ? shownKey : `${path}.${shownKey}`;
 }
 
 type PathPart = string | number;

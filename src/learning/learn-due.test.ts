@@ -89,16 +89,16 @@ test("a crash at any statement of a round neither loses nor repeats an outcome",
   const merchant = await stage.enter();
   await createRecoveredCase(stage);
   stage.wait(HOUR);
-  const plain = await countStatements(Number.POSITIVE_INFINITY);
-  const whole = await loadStoredModel();
-  assert.ok(plain > 10);
-  for (let dieAt = 1; dieAt <= plain; dieAt++) {
+  const statementCount = await countStatements(Number.POSITIVE_INFINITY);
+  const wholeModel = await loadStoredModel();
+  assert.ok(statementCount > 10);
+  for (let dieAt = 1; dieAt <= statementCount; dieAt++) {
     for (const statement of [...TRUNCATE_MODELS, RELEASE_LEASE]) await stage.db.run(statement);
     await countStatements(dieAt);
     await stage.db.run(RELEASE_LEASE);
     await stage.learner(SECOND_LEARNER).learnDue();
     assert.equal((await findMerchantTrainingState(stage.db, merchant.id))!.lessons, 2, `died at statement ${dieAt}`);
-    assert.deepEqual(await loadStoredModel(), whole, `died at statement ${dieAt}`);
+    assert.deepEqual(await loadStoredModel(), wholeModel, `died at statement ${dieAt}`);
   }
 });
 
@@ -246,15 +246,16 @@ test("a retry of Dunlin that the gateway blocked trains nothing", async () => {
       await stage.decide();
     }
     stage.wait(HOUR);
-    const learned = await stage.learner(FIRST_LEARNER).learnDue();
-    return { learned, numbers: await loadStoredModel() };
+    const learnedCount = await stage.learner(FIRST_LEARNER).learnDue();
+    return { learned: learnedCount, numbers: await loadStoredModel() };
   };
   const blocked = { paymentGatewayStatus: "not_sent_to_network", networkDeclineCode: undefined };
-  const none = await taughtBy([blocked]);
-  assert.equal(none.learned, 1, "the cursor moves on");
+  const untrainedResult = await taughtBy([blocked]);
+  assert.equal(untrainedResult.learned, 1, "the cursor moves on");
   const untaught = fromPretrained(readPretrainedModel());
   for (const [name, values] of splitIntoParts(untaught))
-    if (none.numbers.has(name)) assert.equal(none.numbers.get(name), toBytes(values).toString("hex"), name);
+    if (untrainedResult.numbers.has(name))
+      assert.equal(untrainedResult.numbers.get(name), toBytes(values).toString("hex"), name);
   const failed = await taughtBy([{}]);
-  assert.notDeepEqual(failed.numbers, none.numbers);
+  assert.notDeepEqual(failed.numbers, untrainedResult.numbers);
 });

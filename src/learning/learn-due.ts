@@ -1,4 +1,4 @@
-import { setImmediate as othersFirst } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Logger as Log } from "pino";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
@@ -85,44 +85,44 @@ interface TrainedModel extends HeldModel {
  * together, if no other process wrote meanwhile. It takes no lock that ingest, recovery or delivery need, and lets other work run
  * first.
  */
-export function createLearner({ db, ports, log, prior, owner, pause = othersFirst }: LearnerOptions): Learner {
+export function createLearner({ db, ports, log, prior, owner, pause = yieldToOthers }: LearnerOptions): Learner {
   const models = new Map<string, TrainedModel>();
-  const start = createPretrainedModel(prior).learned;
+  const untrained = createPretrainedModel(prior).learnedModel;
   /** Postponed merchants, until when. Not stored: the next process retries at once. */
-  const aside = new Map<string, { failures: number; until: Date }>();
-  let isChecked = false;
-  let isLeftAlone = false;
+  const postponed = new Map<string, { failures: number; until: Date }>();
+  let areModelsChecked = false;
+  let isNewerLayoutLogged = false;
 
   async function learnDue() {
     const realNow = ports.realNow();
     if (!(await acquireLearnerLease(db, owner, realNow, new Date(realNow.getTime() + LEASE_MS)))) return 0;
     // Unreadable models are replaced at the start, even if there is nothing to learn.
-    if (!isChecked)
+    if (!areModelsChecked)
       for (const modelId of new Set([SHARED_MODEL, ...(await modelsOfOtherLayouts(db, MODEL_LAYOUT))]))
         await modelOf(modelId);
-    isChecked = true;
+    areModelsChecked = true;
     const now = ports.now();
     const until = new Date(now.getTime() - SETTLE_MS);
-    const leftAlone = [...aside].flatMap(([merchantId, failed]) => (failed.until > now ? [merchantId] : []));
-    let learned = 0;
-    for (const merchantId of await merchantsWithTrainingExamples(db, until, leftAlone, MERCHANTS_PER_ROUND))
-      learned += await learnOrSetAside(merchantId, until);
-    return learned;
+    const postponedIds = [...postponed].flatMap(([merchantId, failed]) => (failed.until > now ? [merchantId] : []));
+    let learnedCount = 0;
+    for (const merchantId of await merchantsWithTrainingExamples(db, until, postponedIds, MERCHANTS_PER_ROUND))
+      learnedCount += await learnOrPostpone(merchantId, until);
+    return learnedCount;
   }
 
   /** Each round starts with the merchant that is furthest behind. Without postponing, one that fails would block all others. */
-  async function learnOrSetAside(merchantId: string, until: Date): Promise<number> {
+  async function learnOrPostpone(merchantId: string, until: Date): Promise<number> {
     try {
       const merchant = await findMerchant(db, merchantId);
-      const learned = merchant ? await learnFrom(merchant, until) : 0;
-      aside.delete(merchantId);
-      return learned;
+      const learnedCount = merchant ? await learnFrom(merchant, until) : 0;
+      postponed.delete(merchantId);
+      return learnedCount;
     } catch (error) {
       if (isOutage(error)) throw error;
-      const failures = aside.get(merchantId)?.failures ?? 0;
+      const failures = postponed.get(merchantId)?.failures ?? 0;
       log.error({ ...errorFields(error), merchantId, failures: failures + 1 }, "learning.failed");
-      const again = new Date(ports.now().getTime() + failureBackoffMs(failures));
-      aside.set(merchantId, { failures: failures + 1, until: again });
+      const retryAt = new Date(ports.now().getTime() + failureBackoffMs(failures));
+      postponed.set(merchantId, { failures: failures + 1, until: retryAt });
       return 0;
     }
   }
@@ -137,12 +137,13 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
     if (!last) return 0;
     // The model in memory differs from the stored one until it is written.
     models.delete(modelId);
-    if (merchant.sharesLearning) setMerchantParameters(model.learned, parseMerchantParameters(before?.numbers ?? null));
-    const shortBefore = findShortfallReasons(model.learned, ports.now());
-    await teach(model.learned, merchant, rows);
-    const short = findShortfallReasons(model.learned, ports.now());
-    const own = toBytes(copyMerchantParameters(model.learned));
-    if (merchant.sharesLearning) setMerchantParameters(model.learned, parseMerchantParameters(null));
+    if (merchant.sharesLearning)
+      setMerchantParameters(model.learnedModel, parseMerchantParameters(before?.numbers ?? null));
+    const shortfallReasonsBefore = findShortfallReasons(model.learnedModel, ports.now());
+    await trainOnOutcomes(model.learnedModel, merchant, rows);
+    const shortfallReasons = findShortfallReasons(model.learnedModel, ports.now());
+    const merchantParameters = toBytes(copyMerchantParameters(model.learnedModel));
+    if (merchant.sharesLearning) setMerchantParameters(model.learnedModel, parseMerchantParameters(null));
     const parts = findChangedParts(model);
     const isSaved = await saveTrainingResult(
       db,
@@ -155,7 +156,7 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
         merchantId: merchant.id,
         cursor: { notedAt: last.notedAt, lessonId: last.id },
         lessons: rows.length,
-        merchantParameters: own,
+        merchantParameters,
       },
       ports.now(),
     );
@@ -168,53 +169,53 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
     models.set(modelId, model);
     for (const id of models.keys()) if (models.size > MAX_HELD_MODELS) models.delete(id);
     log.info({ merchantId: merchant.id, lessons: rows.length, version: model.version }, "outcome.learned");
-    for (const reasons of short.difference(shortBefore))
+    for (const reasons of shortfallReasons.difference(shortfallReasonsBefore))
       log.warn({ merchantId: merchant.id, reasons }, "chances.fall_short");
-    for (const reasons of shortBefore.difference(short))
+    for (const reasons of shortfallReasonsBefore.difference(shortfallReasons))
       log.info({ merchantId: merchant.id, reasons }, "chances.come_true");
     return rows.length;
   }
 
-  async function teach(learned: LearnedModel, merchant: Merchant, rows: readonly TrainingExampleRow[]) {
+  async function trainOnOutcomes(model: LearnedModel, merchant: Merchant, rows: readonly TrainingExampleRow[]) {
     const cases = await findCases(db, merchant.id, [...new Set(rows.map(({ caseId }) => caseId))]);
     const now = ports.now();
     const facts = await loadCases(db, { ...merchant, engine: "learned" }, cases);
-    const byId = new Map(cases.map((kase) => [kase.id, kase]));
+    const caseById = new Map(cases.map((recoveryCase) => [recoveryCase.id, recoveryCase]));
     const views = new Map<string, LoadedCase>();
-    for (const lesson of rows) {
-      const { id, caseId, transactionId } = lesson;
+    for (const example of rows) {
+      const { id, caseId, transactionId } = example;
       try {
-        const view = views.get(caseId) ?? facts.view(byId.get(caseId)!);
+        const view = views.get(caseId) ?? facts.view(caseById.get(caseId)!);
         views.set(caseId, view);
-        learnFromRetry(learned, start, view, lesson, now);
+        learnFromRetry(model, untrained, view, example, now);
       } catch (error) {
         // An unreadable outcome must not block later ones.
-        const which = transactionId === null ? { actionId: id } : { transactionId };
-        log.error({ ...errorFields(error), merchantId: merchant.id, ...which }, "lesson.failed");
+        const outcomeId = transactionId === null ? { actionId: id } : { transactionId };
+        log.error({ ...errorFields(error), merchantId: merchant.id, ...outcomeId }, "lesson.failed");
       }
       await pause();
     }
   }
 
   async function modelOf(modelId: string): Promise<TrainedModel | null> {
-    const known = models.get(modelId);
-    if (known) return known;
+    const held = models.get(modelId);
+    if (held) return held;
     const stored = await findModel(db, modelId);
     const model: TrainedModel = { ...createPretrainedModel(prior), saved: new Map() };
     if (!stored) return model;
     if (layoutEditionOf(stored.layout) > LAYOUT_EDITION) {
-      if (!isLeftAlone) log.warn({ layout: stored.layout }, "learning.left_to_newer");
-      isLeftAlone = true;
+      if (!isNewerLayoutLogged) log.warn({ layout: stored.layout }, "learning.left_to_newer");
+      isNewerLayoutLogged = true;
       return null;
     }
     try {
       await updateModel(db, modelId, model, stored);
-      for (const [name, numbers] of splitIntoParts(model.learned)) model.saved.set(name, toBytes(numbers));
+      for (const [name, numbers] of splitIntoParts(model.learnedModel)) model.saved.set(name, toBytes(numbers));
       return model;
     } catch (error) {
       if (!(error instanceof UnreadableModel)) throw error;
       log.warn({ modelId, trouble: error.message }, "model.learned_anew");
-      return await begunAnew(modelId, stored.version);
+      return await replaceUnreadable(modelId, stored.version);
     }
   }
 
@@ -222,7 +223,7 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
    * Stores the pretrained model in place of an unreadable one: decisions use it until everything is learned again. null: another
    * process wrote meanwhile.
    */
-  async function begunAnew(modelId: string, version: number): Promise<TrainedModel | null> {
+  async function replaceUnreadable(modelId: string, version: number): Promise<TrainedModel | null> {
     const model: TrainedModel = { ...createPretrainedModel(prior), version: version + 1, saved: new Map() };
     const parts = findChangedParts(model);
     if (!(await replaceModel(db, { modelId, layout: MODEL_LAYOUT, version, parts }, ports.now()))) return null;
@@ -243,8 +244,8 @@ interface FinishedRetry {
 
 /** With the facts from before it. */
 function learnFromRetry(
-  learned: LearnedModel,
-  start: LearnedModel,
+  model: LearnedModel,
+  untrained: LearnedModel,
   view: LoadedCase,
   { id, transactionId, predictedChance }: TrainingExampleRow,
   now: Date,
@@ -253,14 +254,14 @@ function learnFromRetry(
   if (!retry || (retry.transaction && isUnsent(retry.transaction))) return;
   const { at, approved, transaction } = retry;
   const before = viewBefore(view, id, at);
-  const known = buildDecisionFacts(before, before.actions);
-  const reason = approved ? null : transaction ? findDeclineGroup(declineCodesOf(transaction), known) : "UNKNOWN";
+  const facts = buildDecisionFacts(before, before.actions);
+  const reason = approved ? null : transaction ? findDeclineGroup(declineCodesOf(transaction), facts) : "UNKNOWN";
   const unsent = new Set(before.transactions.filter(isUnsent).map(({ id }) => id));
   const hadRetry = before.actions.some(
     (a) => a.type === "RETRY" && a.executedAt !== null && !unsent.has(a.transactionId ?? ""),
   );
   const isFirst = !hadRetry && observedRetries(before).length === 0;
-  learnOutcome(learned, start, buildHistory(before, known, before.actions), {
+  learnOutcome(model, untrained, buildHistory(before, facts, before.actions), {
     at,
     reason,
     isFirst,
@@ -293,16 +294,16 @@ const REASONS_BY_CLASS = [...Map.groupBy(REASONS, classOf).values()].map(([first
 }));
 
 /** Reasons with far fewer approvals lately than predicted. Some of their retries are evenly spaced. */
-const findShortfallReasons = (learned: LearnedModel, now: Date): ReadonlySet<string> =>
+const findShortfallReasons = (model: LearnedModel, now: Date): ReadonlySet<string> =>
   new Set(
-    REASONS_BY_CLASS.filter((one) => shortfallDeviations(learned, one, now.getTime()) >= SHORTFALL_MIN_DEVIATIONS).map(
-      ({ words }) => words,
-    ),
+    REASONS_BY_CLASS.filter(
+      (reasonClass) => shortfallDeviations(model, reasonClass, now.getTime()) >= SHORTFALL_MIN_DEVIATIONS,
+    ).map(({ words }) => words),
   );
 
-function findChangedParts({ learned, saved }: TrainedModel): StoredPart[] {
+function findChangedParts({ learnedModel, saved }: TrainedModel): StoredPart[] {
   const parts: StoredPart[] = [];
-  for (const [name, values] of splitIntoParts(learned)) {
+  for (const [name, values] of splitIntoParts(learnedModel)) {
     const numbers = toBytes(values);
     if (!saved.get(name)?.equals(numbers)) parts.push({ name, numbers });
   }

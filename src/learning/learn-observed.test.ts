@@ -44,15 +44,15 @@ test("a merchant's retry trains the model exactly as the same retry of Dunlin do
     await stage.decide();
   }
   assert.equal(await stage.learn(), 2);
-  const asked = await stage.stored();
+  const retries = await stage.stored();
   await stage.begin();
   await stage.invoice();
   await stage.tried(0);
   await stage.tried(days[0]!);
   await stage.tried(days[1]!, { state: "PAID" });
   assert.equal(await stage.learn(), 2);
-  assert.deepEqual(await stage.stored(), asked);
-  assert.ok(asked.size > 50);
+  assert.deepEqual(await stage.stored(), retries);
+  assert.ok(retries.size > 50);
 });
 
 test("in an experiment the holdout trains too, and its members do not change", async () => {
@@ -67,10 +67,10 @@ test("in an experiment the holdout trains too, and its members do not change", a
 });
 
 test("failed retries train nothing when invoices are paid without reported attempts", async () => {
-  const taughtBy = async (isTold: boolean, days: readonly number[]) => {
+  const taughtBy = async (isReported: boolean, days: readonly number[]) => {
     await stage.begin();
     await stage.invoice({ id: "inv_paid", state: "PAID" });
-    if (isTold) await stage.transaction({ id: "txn_paid", invoiceId: "inv_paid", state: "PAID" });
+    if (isReported) await stage.transaction({ id: "txn_paid", invoiceId: "inv_paid", state: "PAID" });
     await stage.invoice();
     for (const day of [0, ...days]) await stage.tried(day);
     assert.equal(await stage.learn(), 2, "the cursor moves on");
@@ -175,27 +175,27 @@ test("a crash at any statement of a step or a round neither loses nor repeats an
   await stage.transaction({ id: "late_3", createdAt: new Date(+START + 3 * DAY) });
   await stage.transaction({ id: "late_5" });
   /** A step and a round of a process that dies after so many statements. @returns how many it made */
-  const made = async (dieAfter: number) => {
-    const dying = createFailingDatabase(stage.db, dieAfter);
+  const trainUntil = async (dieAfter: number) => {
+    const failingDb = createFailingDatabase(stage.db, dieAfter);
     await stage
-      .decide(dying.db)
-      .then(() => stage.learn(dying.db))
+      .decide(failingDb.db)
+      .then(() => stage.learn(failingDb.db))
       .catch(() => {});
-    return dying.made();
+    return failingDb.made();
   };
-  const plain = await made(Number.POSITIVE_INFINITY);
-  const whole = await stage.stored();
+  const statementCount = await trainUntil(Number.POSITIVE_INFINITY);
+  const storedResult = await stage.stored();
   assert.equal(await stage.lessons(), 2);
-  for (let dieAt = 1; dieAt <= plain; dieAt++) {
+  for (let dieAt = 1; dieAt <= statementCount; dieAt++) {
     await stage.forgetNoted();
     await stage.poke();
-    await made(dieAt);
+    await trainUntil(dieAt);
     await stage.handOver();
     await stage.decide();
     await stage.learn();
     assert.deepEqual(await stage.noted(), ["late_3", "late_5"], `died at statement ${dieAt}`);
     assert.equal(await stage.lessons(), 2, `died at statement ${dieAt}`);
-    assert.deepEqual(await stage.stored(), whole, `died at statement ${dieAt}`);
+    assert.deepEqual(await stage.stored(), storedResult, `died at statement ${dieAt}`);
   }
 });
 

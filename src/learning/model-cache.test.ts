@@ -37,11 +37,11 @@ function createReader(
   return { lines, models: createModelCache({ db, ports, log, prior }) };
 }
 
-/** Store a model whose first weight is `first`, and `own` for the merchant. */
-async function storeModel(version: number, first: number, own = 0, lessons = 1) {
-  const learned = fromPretrained(readPretrainedModel());
-  learned.mean[0] = first;
-  const parts = [...splitIntoParts(learned)].map(([name, numbers]) => ({ name, numbers: toBytes(numbers) }));
+/** Store a model whose first weight is `first`, and `ownLevel` for the merchant. */
+async function storeModel(version: number, first: number, ownLevel = 0, lessonCount = 1) {
+  const model = fromPretrained(readPretrainedModel());
+  model.mean[0] = first;
+  const parts = [...splitIntoParts(model)].map(([name, numbers]) => ({ name, numbers: toBytes(numbers) }));
   const saved = await saveTrainingResult(
     stage.db,
     {
@@ -52,8 +52,8 @@ async function storeModel(version: number, first: number, own = 0, lessons = 1) 
       parts: version === 0 ? parts : parts.filter(({ name }) => name === "mean/0"),
       merchantId: merchant.id,
       cursor: { notedAt: START, lessonId: merchant.id },
-      lessons,
-      merchantParameters: toBytes(new Float64Array(MERCHANT_PARAMETER_COUNT).fill(own)),
+      lessons: lessonCount,
+      merchantParameters: toBytes(new Float64Array(MERCHANT_PARAMETER_COUNT).fill(ownLevel)),
     },
     START,
   );
@@ -61,8 +61,8 @@ async function storeModel(version: number, first: number, own = 0, lessons = 1) 
 }
 
 const learnedOf = (model: MerchantModel) => {
-  assert.ok("learned" in model, JSON.stringify(model));
-  return model.learned();
+  assert.ok("learnedModel" in model, JSON.stringify(model));
+  return model.learnedModel();
 };
 
 test("the pretrained model is used before anything was learned", async () => {
@@ -105,10 +105,10 @@ test("a new installation samples no retry until its model has trained on 500 out
       await stage.transaction({ invoiceId: `inv_${n}`, customerId: `cus_${n}`, cardFingerprint: `fp_${n}` });
     }
     await stage.decide();
-    const told = await Promise.all(
+    const cases = await Promise.all(
       Array.from({ length: 3 }, (_, n) => loadExplainedCase(stage.db, id, `inv_${n}`, stage.now())),
     );
-    return told.filter((each) => each!.decisions[0]!.propensity !== 1).length;
+    return cases.filter((each) => each!.decisions[0]!.propensity !== 1).length;
   };
   assert.equal(await sampled({}), 0);
   assert.equal(await sampled({ explore: true }), 3);
@@ -122,16 +122,16 @@ test("merchant-specific parameters apply to their merchant only", async () => {
   const { models } = createReader();
   await storeModel(0, 7, 0.5);
   const other = await stage.enter();
-  const [mine, others] = [await models.of(merchant.id), await models.of(other.id)];
-  assert.ok(copyMerchantParameters(learnedOf(mine)).every((number) => number === 0.5));
-  assert.deepEqual(copyMerchantParameters(learnedOf(others)), copyMerchantParameters(newLearnedModel()));
-  assert.ok(copyMerchantParameters(learnedOf(mine)).every((number) => number === 0.5));
+  const [ownModel, otherModel] = [await models.of(merchant.id), await models.of(other.id)];
+  assert.ok(copyMerchantParameters(learnedOf(ownModel)).every((number) => number === 0.5));
+  assert.deepEqual(copyMerchantParameters(learnedOf(otherModel)), copyMerchantParameters(newLearnedModel()));
+  assert.ok(copyMerchantParameters(learnedOf(ownModel)).every((number) => number === 0.5));
 });
 
 test("an unreadable model is not used, and the log says so once", async () => {
   await storeModel(0, Number.NaN);
   const { models, lines } = createReader();
-  for (let look = 0; look < 3; look++) {
+  for (let round = 0; round < 3; round++) {
     assert.match(JSON.stringify(await models.of(merchant.id)), /mean\/0/);
     models.hint();
   }
@@ -140,7 +140,7 @@ test("an unreadable model is not used, and the log says so once", async () => {
   assert.match(JSON.stringify(await createReader().models.of(merchant.id)), /not complete/);
   await stage.db.run(prepared("other_layout", "update learned_models set layout = '1:2'"));
   assert.match(JSON.stringify(await createReader().models.of(merchant.id)), /layout 1:2/);
-  assert.deepEqual(await createReader(stage.db, null).models.of(merchant.id), { trouble: "there is no prior" });
+  assert.deepEqual(await createReader(stage.db, null).models.of(merchant.id), { failureReason: "there is no prior" });
 });
 
 test("the model in memory stays in use while the database does not answer", async () => {
@@ -158,7 +158,7 @@ test("the model in memory stays in use while the database does not answer", asyn
   isAway = true;
   nowMs += 10_000;
   assert.equal(learnedOf(await models.of(merchant.id)).mean[0], 7);
-  assert.ok("trouble" in (await models.of("01900000-0000-7000-8000-0000000000ff")));
+  assert.ok("failureReason" in (await models.of("01900000-0000-7000-8000-0000000000ff")));
   assert.deepEqual(lines, ["model.unreadable"]);
 });
 
@@ -169,18 +169,18 @@ test("the least recently used model is evicted, and read again", async () => {
   await storeModel(0, 7);
   const alone: string[] = [];
   for (let n = 0; n < 60; n++) alone.push((await stage.enter(false, { sharesLearning: false })).id);
-  const seen: WeakRef<LearnedModel>[] = [];
-  const look = async (id: string) => learnedOf(await models.of(id));
+  const references: WeakRef<LearnedModel>[] = [];
+  const readModel = async (id: string) => learnedOf(await models.of(id));
   for (const id of alone) {
-    seen.push(new WeakRef(await look(id)));
-    assert.equal((await look(merchant.id)).mean[0], 7);
+    references.push(new WeakRef(await readModel(id)));
+    assert.equal((await readModel(merchant.id)).mean[0], 7);
   }
   await new Promise((resolve) => setTimeout(resolve, 10));
   collect();
-  const kept = seen.map((model) => model.deref() !== undefined);
-  assert.equal(kept.filter(Boolean).length, 39);
-  assert.deepEqual(kept.slice(0, 20), new Array(20).fill(false));
-  assert.deepEqual(await look(alone[0]!), fromPretrained(readPretrainedModel()));
+  const isKept = references.map((model) => model.deref() !== undefined);
+  assert.equal(isKept.filter(Boolean).length, 39);
+  assert.deepEqual(isKept.slice(0, 20), new Array(20).fill(false));
+  assert.deepEqual(await readModel(alone[0]!), fromPretrained(readPretrainedModel()));
 });
 
 test("merchant-specific parameters of an earlier layout are ignored, and damaged ones are refused", () => {

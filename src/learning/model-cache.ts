@@ -42,30 +42,30 @@ const MAX_CACHED_LOCATIONS = 10_000;
  * A model's location and merchant-specific parameters, or why there is none. Only `held` refers to the model itself, so that it
  * can be freed there.
  */
-type ModelLocation = { modelId: string; own: Float64Array | null } | { trouble: string };
+type ModelLocation = { modelId: string; merchantParameters: Float64Array | null } | { failureReason: string };
 
 interface CachedLocation {
   atMs: number;
-  place: ModelLocation;
+  location: ModelLocation;
 }
 
 export function createModelCache({ db, ports, log, prior }: ModelCacheOptions): ModelCache {
   const held = new Map<string, HeldModel>();
-  const looked = new Map<string, CachedLocation>();
+  const locations = new Map<string, CachedLocation>();
   /** Models with enough outcomes, which never become fewer. */
   const trained = new Set<string>();
-  let complained: string | null = null;
+  let reportedFailure: string | null = null;
 
-  async function look(merchantId: string): Promise<ModelLocation> {
-    if (prior === null) return { trouble: "there is no prior" };
-    const where = await modelOfMerchant(db, merchantId);
-    if (!where) return { trouble: "there is no such merchant" };
-    const { modelId } = where;
+  async function findLocation(merchantId: string): Promise<ModelLocation> {
+    if (prior === null) return { failureReason: "there is no prior" };
+    const modelRef = await modelOfMerchant(db, merchantId);
+    if (!modelRef) return { failureReason: "there is no such merchant" };
+    const { modelId } = modelRef;
     const before = held.get(modelId);
     const model = before ?? createPretrainedModel(prior);
     held.delete(modelId);
     try {
-      await read(where, model);
+      await read(modelRef, model);
     } catch (error) {
       // A model that was not read is unchanged; one read in part is useless.
       if (before && !(error instanceof UnreadableModel)) held.set(modelId, before);
@@ -75,24 +75,28 @@ export function createModelCache({ db, ports, log, prior }: ModelCacheOptions): 
     for (const id of held.keys()) if (held.size > MAX_CACHED_MODELS) held.delete(id);
     if (!trained.has(modelId) && (await countTrainingExamples(db, modelId)) >= EXPLORATION_MIN_OUTCOMES)
       trained.add(modelId);
-    const own = parseMerchantParameters(where.merchantParameters);
-    return { modelId, own: where.merchantParameters !== null || isSharedModel(where) ? own : null };
+    const merchantParameters = parseMerchantParameters(modelRef.merchantParameters);
+    return {
+      modelId,
+      merchantParameters: modelRef.merchantParameters !== null || isSharedModel(modelRef) ? merchantParameters : null,
+    };
   }
 
   /** null if evicted. */
-  function modelAt(place: ModelLocation): MerchantModel | null {
-    if ("trouble" in place) return place;
-    const model = held.get(place.modelId);
+  function modelAt(location: ModelLocation): MerchantModel | null {
+    if ("failureReason" in location) return location;
+    const model = held.get(location.modelId);
     if (!model) return null;
     // The least recently used model is evicted first.
-    held.delete(place.modelId);
-    held.set(place.modelId, model);
+    held.delete(location.modelId);
+    held.set(location.modelId, model);
     return {
       version: model.version,
-      isTrained: trained.has(place.modelId),
-      learned() {
-        if (place.own !== null) setMerchantParameters(model.learned, place.own);
-        return model.learned;
+      isTrained: trained.has(location.modelId),
+      learnedModel() {
+        if (location.merchantParameters !== null)
+          setMerchantParameters(model.learnedModel, location.merchantParameters);
+        return model.learnedModel;
       },
     };
   }
@@ -102,33 +106,33 @@ export function createModelCache({ db, ports, log, prior }: ModelCacheOptions): 
   }
 
   /** Each problem once. */
-  function complain(trouble: string | null, error?: unknown) {
-    if (trouble !== null && trouble !== complained)
-      log.warn({ trouble, ...(error === undefined ? {} : errorFields(error)) }, "model.unreadable");
-    complained = trouble;
+  function reportFailure(failureReason: string | null, error?: unknown) {
+    if (failureReason !== null && failureReason !== reportedFailure)
+      log.warn({ trouble: failureReason, ...(error === undefined ? {} : errorFields(error)) }, "model.unreadable");
+    reportedFailure = failureReason;
   }
 
   return {
     async of(merchantId) {
-      const known = looked.get(merchantId);
-      const before = known ? modelAt(known.place) : null;
-      if (known && before && ports.monotonicMs() - known.atMs < REFRESH_MS) return before;
-      let place: ModelLocation;
+      const cached = locations.get(merchantId);
+      const before = cached ? modelAt(cached.location) : null;
+      if (cached && before && ports.monotonicMs() - cached.atMs < REFRESH_MS) return before;
+      let location: ModelLocation;
       try {
-        place = await look(merchantId);
-        complain("trouble" in place ? place.trouble : null);
+        location = await findLocation(merchantId);
+        reportFailure("failureReason" in location ? location.failureReason : null);
       } catch (error) {
-        const trouble = error instanceof UnreadableModel ? error.message : "what was learned could not be read";
-        complain(trouble, error);
+        const failureReason = error instanceof UnreadableModel ? error.message : "what was learned could not be read";
+        reportFailure(failureReason, error);
         // An older model is better than none, unless the stored one is unreadable.
-        place = known && !(error instanceof UnreadableModel) ? known.place : { trouble };
+        location = cached && !(error instanceof UnreadableModel) ? cached.location : { failureReason };
       }
-      if (looked.size >= MAX_CACHED_LOCATIONS) looked.clear();
-      looked.set(merchantId, { atMs: ports.monotonicMs(), place });
-      return modelAt(place) ?? { trouble: "what was learned could not be read" };
+      if (locations.size >= MAX_CACHED_LOCATIONS) locations.clear();
+      locations.set(merchantId, { atMs: ports.monotonicMs(), location });
+      return modelAt(location) ?? { failureReason: "what was learned could not be read" };
     },
     hint() {
-      for (const each of looked.values()) each.atMs = Number.NEGATIVE_INFINITY;
+      for (const each of locations.values()) each.atMs = Number.NEGATIVE_INFINITY;
     },
   };
 }

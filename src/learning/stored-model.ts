@@ -7,7 +7,7 @@ import { partsSince } from "../tables/learned-models.ts";
 
 /** 0: the pretrained model, nothing is stored. */
 export interface HeldModel {
-  learned: LearnedModel;
+  learnedModel: LearnedModel;
   version: number;
 }
 
@@ -34,7 +34,7 @@ export function parseMerchantParameters(bytes: Buffer | null): Float64Array {
 export const DEFAULT_MERCHANT_PARAMETERS: Float64Array = copyMerchantParameters(newLearnedModel());
 
 export const createPretrainedModel = (prior: PretrainedModel): HeldModel => ({
-  learned: fromPretrained(prior),
+  learnedModel: fromPretrained(prior),
   version: 0,
 });
 
@@ -59,8 +59,8 @@ export async function updateModel(
   if (held.version === 0 && parts.filter(({ name }) => !name.startsWith("country/")).length < PART_COUNT)
     throw new UnreadableModel("the stored model is not complete");
   try {
-    const places = splitIntoParts(held.learned);
-    for (const { name, numbers } of parts) setPart(held.learned, name, parseNumbers(numbers), places);
+    const partsByName = splitIntoParts(held.learnedModel);
+    for (const { name, numbers } of parts) setPart(held.learnedModel, name, parseNumbers(numbers), partsByName);
   } catch (error) {
     throw new UnreadableModel((error as Error).message);
   }

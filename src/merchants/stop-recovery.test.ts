@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 
 const recoveryAudit = () => listAuditEntries(stage.db, merchant.id, { noun: "recovery" }, 10);
-const endReasons = async () => (await stage.cases()).map((kase) => kase.end);
+const endReasons = async () => (await stage.cases()).map((recoveryCase) => recoveryCase.end);
 const eventsNow = async () =>
   (await stage.events()).map(({ type, withdrawn, waiting }) => [
     type,

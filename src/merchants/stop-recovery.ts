@@ -6,7 +6,7 @@ import { END_REASON_WORDING } from "../explain/story.ts";
 import type { Database, Tx } from "../postgres/database.ts";
 import type { AvailableModel } from "../recovery/decide-case.ts";
 import { loadCases } from "../recovery/load-cases.ts";
-import { type Step, step } from "../recovery/step.ts";
+import { type Step, stepCase } from "../recovery/step.ts";
 import { publishSteps, type StepListeners, writeSteps } from "../recovery/write-steps.ts";
 import { writeAuditEntry } from "../tables/audit-log.ts";
 import { casesOfInvoice, lockOpenCase } from "../tables/cases.ts";
@@ -48,16 +48,16 @@ export async function stopRecovery(
   const { db, ports } = service;
   const { stopStep, withdrawn, answer } = await db.transaction(async (tx) => {
     // Waits for a running step, so that its events are withdrawn too.
-    const kase = await lockOpenCase(tx, merchantId, request.invoiceId);
-    if (kase && request.caseId !== undefined && kase.id !== request.caseId)
+    const recoveryCase = await lockOpenCase(tx, merchantId, request.invoiceId);
+    if (recoveryCase && request.caseId !== undefined && recoveryCase.id !== request.caseId)
       return { stopStep: null, withdrawn: [], answer: FAILED_AGAIN_MESSAGE };
-    if (kase?.arm !== "dunlin")
+    if (recoveryCase?.arm !== "dunlin")
       return { stopStep: null, withdrawn: [], answer: await explainNothingToStop(tx, merchantId, request.invoiceId) };
     const listedAt = await advanceMerchantClock(tx, merchantId, ports.now());
     const now = ports.now();
     const merchant = (await findMerchant(tx, merchantId))!;
-    const facts = await loadCases(tx, merchant, [kase]);
-    const stopStep = step({ ...facts.view(kase), isStopped: true }, now, ports.newId, NO_MODEL, listedAt);
+    const facts = await loadCases(tx, merchant, [recoveryCase]);
+    const stopStep = stepCase({ ...facts.view(recoveryCase), isStopped: true }, now, ports.newId, NO_MODEL, listedAt);
     const withdrawn = await writeSteps(tx, merchantId, [stopStep], now);
     // The facts may already contain another end.
     const isByHand = stopStep.state.endReason === "stopped_by_hand";
@@ -65,7 +65,9 @@ export async function stopRecovery(
     return {
       stopStep,
       withdrawn,
-      answer: isByHand ? toStopResult(stopStep, withdrawn) : explainNotStoppable({ ...kase, ...stopStep.state }),
+      answer: isByHand
+        ? toStopResult(stopStep, withdrawn)
+        : explainNotStoppable({ ...recoveryCase, ...stopStep.state }),
     };
   });
   if (stopStep) publishSteps(service, merchantId, [stopStep], withdrawn);

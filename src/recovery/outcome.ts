@@ -75,48 +75,20 @@ export const recovers = (
   (paidAt !== null || transactionId === null || transactions.some((t) => t.id === transactionId && paidInFull(t)));
 
 function retryOutcome(action: DeliveredAction, facts: PaymentFacts, nextStart: Date | null, now: Date): Outcome {
-  const namedAttempts = facts.transactions.filter((t) => t.recoveryActionId === action.id && isExecuted(t));
-  const started = action.firstAttemptAt;
   const deadline = addMs(action.idealRetryTime, OUTCOME_WAIT_MS.RETRY);
-  // A replay may still deliver an exhausted event.
-  const isSettled =
-    action.status === "EXPIRED" || (action.status === "DELIVERY_FAILED" && action.delivery !== "delivered");
-  // A replay that was not delivered in time.
-  const isOverdue = action.delivery === "waiting" && (now >= deadline || facts.ended);
+  const started = action.firstAttemptAt;
   const isInTime = (at: Date) =>
     started !== null && at >= started && at <= deadline && (nextStart === null || at < nextStart);
-  // If a merchant names the action in some attempts, the unnamed ones belong to something else.
-  const datedAttempts =
-    isSettled || namedAttempts.length > 0
-      ? []
-      : facts.transactions.filter(
-          (t) =>
-            t.recoveryActionId === undefined && t.initiator !== "CUSTOMER" && isExecuted(t) && isInTime(t.createdAt),
-        );
-  const attempts = [...namedAttempts, ...datedAttempts];
-  const success = attempts.find(isApproved);
-  if (success) return outcomeOfTransaction("SUCCEEDED", success);
-  const failure = attempts.at(-1);
-  if (isSettled)
-    return failure
-      ? outcomeOfTransaction("FAILED", failure)
-      : outcomeWithStatus(isOverdue ? "CANCELED" : action.status);
-
-  const { paidAt } = facts;
-  const paidByOther =
-    paidAt !== null &&
-    facts.transactions.some(
-      (t) =>
-        facts.paidInFull(t) &&
-        t.createdAt <= deadline &&
-        // An approved attempt that names this action has already made it succeed.
-        (t.initiator === "CUSTOMER" || t.recoveryActionId !== undefined),
-    );
-  if (failure) return outcomeOfTransaction("FAILED", failure);
-  if (paidAt && isInTime(paidAt) && !paidByOther) return { ...outcomeWithStatus("SUCCEEDED"), attemptedAt: paidAt };
-  if (action.status === "FAILED" || (action.status === "SUCCEEDED" && !paidByOther))
-    return outcomeWithStatus(action.status);
-  if (paidByOther || (paidAt && (started === null || paidAt < started))) return outcomeWithStatus("CANCELED");
+  // A replay may still deliver an exhausted event.
+  const isClosed =
+    action.status === "EXPIRED" || (action.status === "DELIVERY_FAILED" && action.delivery !== "delivered");
+  const byAttempt = outcomeByAttempts(action, facts, isClosed ? () => false : isInTime);
+  if (byAttempt) return byAttempt;
+  // A replay that was not delivered in time.
+  const isOverdue = action.delivery === "waiting" && (now >= deadline || facts.ended);
+  if (isClosed) return outcomeWithStatus(isOverdue ? "CANCELED" : action.status);
+  const byPayment = outcomeByPayment(action, facts, deadline, isInTime);
+  if (byPayment) return byPayment;
   if (action.status === "CANCELED" || action.delivery === "withdrawn") return outcomeWithStatus("CANCELED");
   if (action.delivery === "exhausted") return outcomeWithStatus("DELIVERY_FAILED");
   if (action.delivery === "waiting") return outcomeWithStatus(isOverdue ? "CANCELED" : "SCHEDULED");
@@ -126,6 +98,44 @@ function retryOutcome(action: DeliveredAction, facts: PaymentFacts, nextStart: D
   return outcomeWithStatus(
     hasPending(action, facts) && now < addMs(action.idealRetryTime, PENDING_OUTCOME_MS) ? "SENT" : "EXPIRED",
   );
+}
+
+/** By attempts that name the action; if none does, by unnamed attempts in its time. */
+function outcomeByAttempts(
+  { id }: DeliveredAction,
+  { transactions }: PaymentFacts,
+  isInTime: (at: Date) => boolean,
+): Outcome | null {
+  const executed = transactions.filter(isExecuted);
+  const namedAttempts = executed.filter((t) => t.recoveryActionId === id);
+  // If a merchant names the action in some attempts, the unnamed ones belong to something else.
+  const attempts =
+    namedAttempts.length > 0
+      ? namedAttempts
+      : executed.filter((t) => t.recoveryActionId === undefined && t.initiator !== "CUSTOMER" && isInTime(t.createdAt));
+  const success = attempts.find(isApproved);
+  if (success) return outcomeOfTransaction("SUCCEEDED", success);
+  const failure = attempts.at(-1);
+  return failure ? outcomeOfTransaction("FAILED", failure) : null;
+}
+
+/** By how the invoice was paid. An earlier outcome stays, unless another charge paid the invoice. */
+function outcomeByPayment(
+  { status, firstAttemptAt: started }: DeliveredAction,
+  { paidAt, paidInFull, transactions }: PaymentFacts,
+  deadline: Date,
+  isInTime: (at: Date) => boolean,
+): Outcome | null {
+  const isPaidByOther =
+    paidAt !== null &&
+    transactions.some(
+      (t) =>
+        paidInFull(t) && t.createdAt <= deadline && (t.initiator === "CUSTOMER" || t.recoveryActionId !== undefined),
+    );
+  if (paidAt && isInTime(paidAt) && !isPaidByOther) return { ...outcomeWithStatus("SUCCEEDED"), attemptedAt: paidAt };
+  if (status === "FAILED" || (status === "SUCCEEDED" && !isPaidByOther)) return outcomeWithStatus(status);
+  if (isPaidByOther || (paidAt && (started === null || paidAt < started))) return outcomeWithStatus("CANCELED");
+  return null;
 }
 
 function cardChangeOutcome(action: DeliveredAction, facts: PaymentFacts, now: Date): Outcome {

@@ -1,4 +1,4 @@
-import { setImmediate as othersFirst } from "node:timers/promises";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
 import type { MerchantModel, ModelCache } from "../engine/learned/merchant-model.ts";
@@ -15,7 +15,7 @@ import { type LoadedBatch, loadCases } from "./load-cases.ts";
 import { observedRetries } from "./observed-retries.ts";
 import { applyReview, loadOpeningContext } from "./open-cases.ts";
 import { reviewInvoices } from "./review-invoices.ts";
-import { type Step, step } from "./step.ts";
+import { type Step, stepCase } from "./step.ts";
 import { publishSteps, type StepListeners, writeSteps } from "./write-steps.ts";
 
 /** A process that holds the clock longer than this hangs. */
@@ -39,12 +39,12 @@ export interface BatchProcessing extends StepListeners {
  * @throws if another process holds the clock for long: see `isLockTimeout`
  */
 export async function processBatch(
-  deciding: BatchProcessing,
+  processing: BatchProcessing,
   merchantId: string,
   limit: number,
   onClaimed: (firstCase: { id: string; failures: number }) => void = () => {},
 ): Promise<number> {
-  const { db, ports, models } = deciding;
+  const { db, ports, models } = processing;
   // Outside of the transaction: a broken model must not undo a step.
   const availableModel = availableModelOf(await models.of(merchantId));
   const { steps, withdrawn } = await db.transaction(async (tx) => {
@@ -60,7 +60,7 @@ export async function processBatch(
     if (!merchant) return NO_STEPS;
     const facts = await loadCases(tx, merchant, cases, now);
     const provisional = new Date(now);
-    const processedCases = await stepCases(deciding, cases, facts, { now, provisional, availableModel });
+    const processedCases = await stepCases(processing, cases, facts, { now, provisional, availableModel });
     const owedAgain = processedCases
       .filter(({ step }) => step.isOwedAgain)
       .map(({ recoveryCase }) => recoveryCase.invoiceId);
@@ -76,16 +76,16 @@ export async function processBatch(
     ]);
     return { steps, withdrawn };
   });
-  publishSteps(deciding, merchantId, steps, withdrawn);
+  publishSteps(processing, merchantId, steps, withdrawn);
   return steps.length;
 }
 
 /** For invoices whose payments no longer count. */
 async function reopenCases(tx: Tx, merchantId: string, invoiceIds: readonly string[], ports: Ports) {
-  const beginning = await loadOpeningContext(tx, merchantId);
+  const openingContext = await loadOpeningContext(tx, merchantId);
   const reviewed = await reviewInvoices(tx, merchantId, [], invoiceIds);
   const attemptIds = new Set(reviewed.flatMap(({ attempts }) => attempts.map(({ id }) => id)));
-  await (await applyReview(tx, merchantId, reviewed, beginning, ports, attemptIds))();
+  await (await applyReview(tx, merchantId, reviewed, openingContext, ports, attemptIds))();
 }
 
 const NO_STEPS = { steps: [], withdrawn: [] };
@@ -97,7 +97,7 @@ interface ProcessedCase {
 }
 
 async function stepCases(
-  { ports, pause = othersFirst }: BatchProcessing,
+  { ports, pause = yieldToOthers }: BatchProcessing,
   cases: readonly ClaimedCase[],
   facts: LoadedBatch,
   inputs: { now: Date; provisional: Date; availableModel: AvailableModel },
@@ -105,7 +105,7 @@ async function stepCases(
   const processedCases: ProcessedCase[] = [];
   for (const recoveryCase of cases) {
     const view = facts.view(recoveryCase);
-    const result = step(view, inputs.now, ports.newId, inputs.availableModel, inputs.provisional);
+    const result = stepCase(view, inputs.now, ports.newId, inputs.availableModel, inputs.provisional);
     // As the step leaves the case: attempts after its payment do not belong to it.
     const observed = observedRetries({ ...view, case: { ...recoveryCase, ...result.state } }).map(({ id }) => ({
       ...{ id: ports.newId(), transactionId: id, caseId: recoveryCase.id },
@@ -148,9 +148,9 @@ const requestsRetry = ({ step: { inserted, updated, events } }: ProcessedCase) =
 };
 
 const availableModelOf = (model: MerchantModel): AvailableModel =>
-  "trouble" in model
-    ? { model: null, failureReason: model.trouble }
+  "failureReason" in model
+    ? { model: null, failureReason: model.failureReason }
     : {
-        model: { learnedModel: model.learned(), version: model.version, isTrained: model.isTrained },
+        model: { learnedModel: model.learnedModel(), version: model.version, isTrained: model.isTrained },
         failureReason: null,
       };

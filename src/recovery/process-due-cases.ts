@@ -19,9 +19,9 @@ export interface CaseProcessing extends BatchProcessing {
  * @returns how many cases were processed, and when the next one is due (null: none)
  */
 export async function processDueCases(
-  deciding: CaseProcessing,
+  processing: CaseProcessing,
 ): Promise<{ processedCount: number; nextDueAt: Date | null }> {
-  const { db, ports, merchantsAtOnce = 1 } = deciding;
+  const { db, ports, merchantsAtOnce = 1 } = processing;
   const now = ports.now();
   const merchants = await merchantsWithWork(db, now);
   if (merchants.length === 0) return { processedCount: 0, nextDueAt: await nextDueCase(db, now) };
@@ -33,7 +33,7 @@ export async function processDueCases(
     while (!isOver()) {
       const merchantId = isNewestFirst ? waiting.pop() : waiting.shift();
       if (merchantId === undefined) return;
-      const count = await processMerchant(deciding, merchantId);
+      const count = await processMerchant(processing, merchantId);
       processedCount += count; // Read after the wait, because other workers add to it meanwhile.
     }
   };
@@ -50,33 +50,33 @@ function createRoundTimer({ monotonicMs }: Pick<Ports, "monotonicMs">, workers: 
 }
 
 /** One batch only, so that a merchant with many due cases does not delay the others. */
-async function processMerchant(deciding: CaseProcessing, merchantId: string): Promise<number> {
+async function processMerchant(processing: CaseProcessing, merchantId: string): Promise<number> {
   try {
-    return await processBatch(deciding, merchantId, CASES_PER_BATCH);
+    return await processBatch(processing, merchantId, CASES_PER_BATCH);
   } catch (error) {
     if (isLockTimeout(error)) {
-      deciding.log.warn({ ...errorFields(error), merchantId }, "decide.held_up");
+      processing.log.warn({ ...errorFields(error), merchantId }, "decide.held_up");
       return 0;
     }
-    deciding.log.error({ ...errorFields(error), merchantId }, "decide.failed");
-    return await processOneByOne(deciding, merchantId);
+    processing.log.error({ ...errorFields(error), merchantId }, "decide.failed");
+    return await processOneByOne(processing, merchantId);
   }
 }
 
 /** After a failed batch; postpones the case that fails. */
-async function processOneByOne(deciding: CaseProcessing, merchantId: string): Promise<number> {
+async function processOneByOne(processing: CaseProcessing, merchantId: string): Promise<number> {
   for (let processedCount = 0; processedCount < CASES_PER_BATCH; processedCount++) {
     let first: { id: string; failures: number } | undefined;
     try {
-      const count = await processBatch(deciding, merchantId, 1, (firstCase) => {
+      const count = await processBatch(processing, merchantId, 1, (firstCase) => {
         first = firstCase;
       });
       if (count === 0) return processedCount;
     } catch (error) {
       if (!first) throw error;
-      deciding.log.error({ ...errorFields(error), merchantId, caseId: first.id }, "decide.failed");
-      const retryAt = new Date(deciding.ports.now().getTime() + failureBackoffMs(first.failures));
-      await postponeFailedCase(deciding.db, merchantId, first.id, retryAt);
+      processing.log.error({ ...errorFields(error), merchantId, caseId: first.id }, "decide.failed");
+      const retryAt = new Date(processing.ports.now().getTime() + failureBackoffMs(first.failures));
+      await postponeFailedCase(processing.db, merchantId, first.id, retryAt);
     }
   }
   return CASES_PER_BATCH;

@@ -7,7 +7,7 @@ import type { AvailableModel } from "./decide-case.ts";
 import type { LoadedCase } from "./loaded-case.ts";
 import type { DeliveredAction } from "./outcome.ts";
 import { buildInvoice, DAY, START } from "./stage.fixture.ts";
-import { step } from "./step.ts";
+import { stepCase } from "./step.ts";
 
 export const at = (ms: number) => new Date(START.getTime() + ms);
 export const WINDOW_MS = 28 * DAY;
@@ -47,7 +47,7 @@ export const buildView = ({ case: recoveryCase, merchant, invoice, sentOnceEvent
 
 export function stepAt(nowMs: number, given: ViewOverrides = {}, model: AvailableModel["model"] = null) {
   let ids = 0;
-  return step(buildView(given), at(nowMs), () => `new_${++ids}`, { model, failureReason: null });
+  return stepCase(buildView(given), at(nowMs), () => `new_${++ids}`, { model, failureReason: null });
 }
 
 /** A retry that was delivered a day after START and is awaited. */

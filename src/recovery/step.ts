@@ -58,7 +58,7 @@ const CARD_CHANGE_REPEAT_MS = DAY_MS;
  * @param now  the time by which everything is decided and due
  * @param listedAt  later than all times in the merchant's listed rows; equals `now` unless a clock was set back
  */
-export function step(
+export function stepCase(
   view: LoadedCase,
   now: Date,
   newId: () => string,
@@ -68,12 +68,12 @@ export function step(
   const balance = computeBalance(view.invoice, view.transactions);
   const ended = endOfCase(view, balance, now);
   const facts = buildPaymentFacts(view, balance, ended);
-  const settled = view.actions.map((_, index) => settleAction(view, index, facts, now, listedAt));
+  const actions = view.actions.map((_, index) => settleAction(view, index, facts, now, listedAt));
   const draft: Draft = {
-    ...{ view, balance, now, listedAt, newId, availableModel, settled },
+    ...{ view, balance, now, listedAt, newId, availableModel, actions },
     ...{ events: [], inserted: [], decision: null, error: null },
   };
-  const { end, dueAt } = ended.endedAt ? { end: ended, dueAt: null } : proceed(draft, facts);
+  const { end, dueAt } = ended.endedAt ? { end: ended, dueAt: null } : planNextAction(draft, facts);
   if (end.endReason) {
     cancelPlans(draft);
     cancelUndelivered(draft);
@@ -82,13 +82,13 @@ export function step(
   const canSendEvents = isHandledByDunlin(view) && view.merchant.webhookUrl !== null;
   if (endsNow && canSendEvents && sendsCompleteDunning(end.endReason!) && !view.sentOnceEvents.completeDunning)
     draft.events.push(buildCaseEvent(view, "complete_dunning", now, newId()));
-  const updated = draft.settled.filter((action, index) => action !== view.actions[index]);
+  const updated = draft.actions.filter((action, index) => action !== view.actions[index]);
   return {
     state: {
       id: view.case.id,
       invoiceId: view.case.invoiceId,
       ...end,
-      recovered: draft.settled.some((action) => recovers(action, facts)),
+      recovered: draft.actions.some((action) => recovers(action, facts)),
       dueAt: end.endedAt ? nextOutcomeAt(draft, facts) : dueAt,
     },
     inserted: draft.inserted,
@@ -99,7 +99,7 @@ export function step(
     conflict: end.endedAt ? undefined : newConflict(view, balance),
     endsNow,
     isOwedAgain: isOwedAgain(view, balance),
-    withdrawn: draft.settled.filter(isStale).map(({ id }) => id),
+    withdrawn: draft.actions.filter(isStale).map(({ id }) => id),
   };
 }
 
@@ -128,7 +128,8 @@ interface Draft {
   decision: DecisionRecord | null;
   error: unknown;
   inserted: RecoveryAction[];
-  settled: DeliveredAction[];
+  /** With their outcomes by now. */
+  actions: DeliveredAction[];
 }
 
 /** Returns the same object if nothing changed. */
@@ -160,12 +161,12 @@ function settleAction(
   };
 }
 
-/** Waits for a retry's outcome, or plans, and decides when it is time. */
-function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | null } {
-  const { view, now, settled } = draft;
+/** Waits for a retry's outcome, or plans the next action and requests it when it is time. */
+function planNextAction(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | null } {
+  const { view, now, actions } = draft;
   const { conflict, unpaidAmount } = draft.balance;
   const { windowEndsAt } = view.case;
-  const awaitedActions = settled
+  const awaitedActions = actions
     .filter(isAwaited)
     .map((action) => ({ ...action, dueAt: outcomeDueAt(action, facts, now) }));
   const wakeAt = (at: Date) => ({
@@ -192,8 +193,8 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
 
   const { decision, record, error } = decideCase(
     view,
-    settled,
-    settled.find(isPlan) ?? null,
+    actions,
+    actions.find(isPlan) ?? null,
     draft.availableModel,
     now,
   );
@@ -207,22 +208,28 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
     cancelPlans(draft);
     return wakeAt(decision.until ?? windowEndsAt);
   }
-  const plannedAction = writePlan(draft, decision);
+  const plannedAction = putPlan(draft, decision);
   recordDecision(plannedAction);
-  const decideAt = new Date(plannedAction.idealRetryTime.getTime() - view.merchant.leadMs);
-  if (decideAt > now) return wakeAt(decideAt);
+  const requestAt = new Date(plannedAction.idealRetryTime.getTime() - view.merchant.leadMs);
+  if (requestAt > now) return wakeAt(requestAt);
   // Without an endpoint nothing can be sent. Setting one queues the case.
   if (view.merchant.webhookUrl === null)
     return wakeAt(later(plannedAction.idealRetryTime, new Date(now.getTime() + HOUR_MS)));
-  const decidedAction = {
+  return wakeAt(outcomeDueAt(requestAction(draft, plannedAction), facts, now));
+}
+
+/** Adds the event of a planned action, whose time has come. */
+function requestAction(draft: Draft, plannedAction: RecoveryAction) {
+  const { view, now, listedAt } = draft;
+  const requested = {
     ...plannedAction,
     idealRetryTime: later(plannedAction.idealRetryTime, now),
     decidedAt: now,
-    updatedAt: draft.listedAt,
+    updatedAt: listedAt,
   };
-  putAction(draft, decidedAction);
-  draft.events.push(buildActionEvent(view, decidedAction, now));
-  return wakeAt(outcomeDueAt({ ...decidedAction, firstAttemptAt: null }, facts, now));
+  putAction(draft, requested);
+  draft.events.push(buildActionEvent(view, requested, now));
+  return { ...requested, firstAttemptAt: null };
 }
 
 /** Returns the latest time to decide again; null: at the window's end. */
@@ -236,7 +243,7 @@ function recordShadowDecision(draft: Draft): Date | null {
 const isPlan = ({ decidedAt, status }: RecoveryAction) => decidedAt === null && status === "SCHEDULED";
 
 /** An equal plan stays untouched. */
-function writePlan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wait" }>): RecoveryAction {
+function putPlan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wait" }>): RecoveryAction {
   const { view, listedAt } = draft;
   const { unpaidAmount } = draft.balance;
   const type = decision.kind === "retry" ? "RETRY" : "CARD_CHANGE";
@@ -250,7 +257,7 @@ function writePlan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "w
     amountDue: unpaidAmount,
     reasons: addPartialAmountReason(decision.reasons, view.invoice, unpaidAmount),
   } as const;
-  const existingPlan = draft.settled.find(isPlan);
+  const existingPlan = draft.actions.find(isPlan);
   if (existingPlan) {
     if (isDeepStrictEqual({ ...existingPlan, ...planFields }, existingPlan)) return existingPlan;
     const replanned = { ...existingPlan, ...planFields, updatedAt: listedAt };
@@ -284,31 +291,31 @@ function addPartialAmountReason(reasons: string[], { amount, currency }: Invoice
 }
 
 function putAction(draft: Draft, action: RecoveryAction) {
-  const index = draft.settled.findIndex(({ id }) => id === action.id);
-  if (index >= 0) draft.settled[index] = { ...draft.settled[index]!, ...action };
+  const index = draft.actions.findIndex(({ id }) => id === action.id);
+  if (index >= 0) draft.actions[index] = { ...draft.actions[index]!, ...action };
   else draft.inserted = [action];
 }
 
-function delayRepeatedCardChange({ settled }: Draft, at: Date): Date {
-  const failed = settled.findLast((action) => action.type === "CARD_CHANGE" && action.status === "DELIVERY_FAILED");
+function delayRepeatedCardChange({ actions }: Draft, at: Date): Date {
+  const failed = actions.findLast((action) => action.type === "CARD_CHANGE" && action.status === "DELIVERY_FAILED");
   return failed ? later(at, new Date(failed.idealRetryTime.getTime() + CARD_CHANGE_REPEAT_MS)) : at;
 }
 
 function cancelPlans(draft: Draft) {
   draft.inserted = [];
-  for (const action of draft.settled)
+  for (const action of draft.actions)
     if (isPlan(action)) putAction(draft, { ...action, status: "CANCELED", updatedAt: draft.listedAt });
 }
 
 const isRetry = ({ type }: RecoveryAction) => type === "RETRY";
 function cancelUndelivered(draft: Draft, shouldCancel: (action: RecoveryAction) => boolean = () => true) {
-  for (const action of draft.settled)
+  for (const action of draft.actions)
     if (isAwaited(action) && action.delivery === "waiting" && shouldCancel(action))
       putAction(draft, { ...action, status: "CANCELED", updatedAt: draft.listedAt });
 }
 
-function nextOutcomeAt({ settled, now }: Draft, facts: PaymentFacts): Date | null {
-  const times = settled.filter(isAwaited).map((action) => outcomeDueAt(action, facts, now));
+function nextOutcomeAt({ actions, now }: Draft, facts: PaymentFacts): Date | null {
+  const times = actions.filter(isAwaited).map((action) => outcomeDueAt(action, facts, now));
   return times.length > 0 ? times.reduce(earlier) : null;
 }
 

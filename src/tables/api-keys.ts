@@ -39,7 +39,7 @@ export async function insertApiKey(
 
 const FIND = prepared("find_api_key", `select ${COLUMNS} from api_keys where hash = $1`);
 
-/** Even if it is revoked or expired. */
+/** Even if revoked or expired. */
 export async function findApiKey(tx: Tx, hash: Buffer) {
   return (await tx.run<ApiKey>(FIND, [hash])).rows[0] ?? null;
 }
@@ -66,7 +66,7 @@ const REVOKE = prepared(
   "update api_keys set revoked_at = $3 where merchant_id = $1 and id = $2 and revoked_at is null",
 );
 
-/** Returns false if it is unknown or already revoked. */
+/** False if unknown or already revoked. */
 export async function revokeApiKey(tx: Tx, merchantId: string, id: string, now: Date) {
   return (await tx.run(REVOKE, [merchantId, id, now])).rowCount === 1;
 }
@@ -92,7 +92,7 @@ const EXPIRE = prepared(
    returning expires_at as "expiresAt"`,
 );
 
-/** Only brings the expiry forward (service time). Returns it, or null for a revoked key. */
+/** Never postponed (service time). Null for a revoked key. */
 export async function expireApiKey(tx: Tx, merchantId: string, id: string, at: Date) {
   return (await tx.run<{ expiresAt: Date }>(EXPIRE, [merchantId, id, at])).rows[0]?.expiresAt ?? null;
 }

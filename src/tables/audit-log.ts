@@ -1,7 +1,7 @@
 import type { Actor } from "../domain/person.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** Contains no secrets. */
+/** Without secrets. */
 export interface AuditEntry {
   id: string;
   /** Service time. */
@@ -22,7 +22,7 @@ const INSERT = prepared(
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 );
 
-/** Call it in the transaction of the recorded change. */
+/** In the recorded change's transaction. */
 export async function writeAuditEntry(
   tx: Tx,
   merchantId: string,
@@ -47,7 +47,7 @@ export async function allowErasure(tx: Tx) {
   await tx.run(ALLOW_ERASURE);
 }
 
-/** Removes these ids, and people's reasons. Actor, operation and time stay. Needs the table owner's transaction. */
+/** Actor, operation and time stay. Needs the table owner's transaction. */
 export async function redactAuditEntries(tx: Tx, merchantId: string, ids: readonly string[]) {
   await allowErasure(tx);
   await tx.run(REDACT, [merchantId, ids]);
@@ -55,7 +55,7 @@ export async function redactAuditEntries(tx: Tx, merchantId: string, ids: readon
 
 export interface AuditFilter {
   actor?: string | undefined;
-  /** Such as `key`: all operations on keys. */
+  /** `key`: all operations on keys. */
   noun?: string | undefined;
   before?: string | undefined;
 }

@@ -1,12 +1,12 @@
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** The right to send for a bucket's merchants. Writes under an older epoch have no effect. */
+/** Lets one process send for a bucket's merchants. Writes under an older epoch have no effect. */
 export interface BucketLease {
   bucket: number;
   epoch: number;
 }
 
-/** Visible to the other delivering processes, because they share a role. */
+/** Visible to other deliverers, because they share a role. */
 const DELIVERER = "dunlin deliverer";
 
 const ANNOUNCE = prepared("announce_deliverer", `select set_config('application_name', '${DELIVERER}', false)`);
@@ -57,7 +57,7 @@ const ACQUIRE = prepared(
    returning l.bucket, l.epoch`,
 );
 
-/** Acquires buckets without an owner, with an expired lease, or whose owner's connection is gone. Times are real. */
+/** Buckets without an owner, with an expired lease, or whose owner's connection is gone. Times are real. */
 export async function acquireLeases(connection: Tx, owner: string, now: Date, expiresAt: Date, limit: number) {
   return (await connection.run<BucketLease>(ACQUIRE, [owner, now, expiresAt, limit])).rows;
 }

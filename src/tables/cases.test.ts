@@ -82,14 +82,16 @@ test("cases of invoices that left recovery end by the stored version, unless the
   ]);
   const pokeId = ports.newId();
   const ended = await database.db.transaction(async (tx) => {
-    const { settled } = await upsertInvoices(tx, merchant.id, [...invoices], day(2), null);
-    return await endCasesLeavingRecovery(tx, merchant.id, day(3), pokeId, settled);
+    const { leftRecovery } = await upsertInvoices(tx, merchant.id, [...invoices], day(2), null);
+    return await endCasesLeavingRecovery(tx, merchant.id, day(3), pokeId, leftRecovery);
   });
   const ids = cases.map(({ id }) => id);
   assert.deepEqual(ended.sort(), ids.toSorted());
   const [poke] = await readQueue(database.db, merchant.id, 10, 100);
   assert.deepEqual(poke, { id: pokeId, part: 0, caseIds: ids.toSorted() });
-  const found = new Map((await findCases(database.db, merchant.id, ids)).map((kase) => [kase.id, kase]));
+  const found = new Map(
+    (await findCases(database.db, merchant.id, ids)).map((recoveryCase) => [recoveryCase.id, recoveryCase]),
+  );
   for (const [n, state] of states.entries()) {
     const { endReason, paidAt, endedAt, amount, currency } = found.get(ids[n]!)!;
     const said = endOfInvoiceState(invoices[n]!);
@@ -115,8 +117,8 @@ test("a case keeps the end of a concurrent step, and its invoice counts as out o
     ]);
   });
   await ending;
-  const [kase] = await findCases(database.db, merchant.id, [id]);
-  assert.deepEqual([kase!.endReason, kase!.paidAt, kase!.currency], ["hopeless", null, "EUR"]);
+  const [recoveryCase] = await findCases(database.db, merchant.id, [id]);
+  assert.deepEqual([recoveryCase!.endReason, recoveryCase!.paidAt, recoveryCase!.currency], ["hopeless", null, "EUR"]);
   const { rows } = await database.db.run(READ_INVOICE_LEFT, [merchant.id, id]);
   assert.deepEqual(rows, [{ left: true }]);
 });
@@ -160,11 +162,11 @@ test("an invoice gets no new case when a step ends its case while another versio
   };
   const push = (updatedAt: Date) => ingestInvoices(database.db, merchant, [[{ ...copy, updatedAt }]], ports, () => {});
   await push(at);
-  const [kase] = await casesOfInvoice(database.db, merchant.id, "in_1");
+  const [recoveryCase] = await casesOfInvoice(database.db, merchant.id, "in_1");
   let pushed!: Promise<unknown>;
   await database.db.transaction(async (tx) => {
-    const ended = { id: kase!.id, endedAt: at, endReason: "hopeless", paidAt: null, recovered: false } as const;
-    await lockCases(tx, merchant.id, [kase!.id]);
+    const ended = { id: recoveryCase!.id, endedAt: at, endReason: "hopeless", paidAt: null, recovered: false } as const;
+    await lockCases(tx, merchant.id, [recoveryCase!.id]);
     await saveCaseStates(tx, merchant.id, [ended]);
     pushed = push(new Date(at.getTime() + 1_000));
     await waitForLockWait(database.db);

@@ -22,7 +22,7 @@ const SELECTED = `${selectList(COLUMNS)},
 
 export type NewCase = Omit<Case, "endedAt" | "endReason" | "paidAt">;
 
-// `given_up` locks its rows to read what a step that is ending one of them writes.
+// `given_up` locks its rows to read what a concurrent step writes when it ends one.
 const OPEN = prepared(
   "open_cases",
   `with given_up as materialized (
@@ -55,8 +55,8 @@ const OPEN = prepared(
 );
 
 /**
- * An existing open case takes the new customer, subscription and amount, and is queued. An invoice that was given up gets no case
- * before it has left recovery and returned, or before the subscription that ended its case is active again.
+ * An existing open case takes the new customer, subscription and amount, and is queued. A given-up invoice gets no case before it
+ * has left recovery and returned, or before the subscription that ended its case is active again.
  *
  * @param cases  sorted by invoice
  */
@@ -79,7 +79,7 @@ export interface EndedCase extends CaseEnd {
 
 export type ReviewedCase = Pick<Case, "id" | "invoiceId" | "unpaidAt" | "endedAt" | "endReason">;
 
-// One index probe per invoice, even while statistics are missing.
+// Probes once per invoice, even without statistics.
 const LOCK_BY_INVOICE = prepared(
   "lock_cases_of_invoices",
   `select id, invoice_id as "invoiceId", unpaid_at as "unpaidAt", ended_at as "endedAt", end_reason as "endReason"
@@ -104,8 +104,8 @@ const END_COLUMNS: readonly Column<EndedCase>[] = [
   ["currency", "text", "currency"],
 ];
 
-// While statistics know few cases, the join alone would read all, so they are also found by an array of ids. It comes from a
-// select: PostgreSQL would plan the statement again for each array of known length.
+// While statistics know few cases, the join alone would read all. The array comes from a select, or PostgreSQL would plan again
+// for each length.
 const END = prepared(
   "end_cases",
   `with ends as materialized (
@@ -129,7 +129,7 @@ const END = prepared(
 );
 
 /**
- * Ends open cases whose invoices are out of recovery. Queues all `cases`, so that their actions are settled.
+ * Queues all `cases`, so that their actions are settled.
  *
  * @param cases  sorted by id
  */
@@ -137,10 +137,9 @@ export async function endCases(tx: Tx, merchantId: string, cases: readonly Ended
   await tx.run(END, [merchantId, now, entryId, ...columnValues(cases, END_COLUMNS)]);
 }
 
-// Separate from the upsert of invoices, which does not see cases opened by a transaction that it waited for. Also, most invoices
-// that leave recovery have no case, and a plan that expects one for each reads all cases.
-//
-// A state out of recovery is the end reason in capitals. `collate "C"`: a Turkish database would lowercase I to a dotless ı.
+// Apart from the upsert of invoices, which does not see cases opened by a transaction that it waited for. Also, most invoices
+// that leave recovery have no case; a plan that expects one for each reads all cases.
+// `collate "C"`: a Turkish database would lowercase I to a dotless ı.
 const END_LEFT_RECOVERY = prepared(
   "end_cases_of_left",
   `with ends as materialized (
@@ -175,10 +174,7 @@ const END_LEFT_RECOVERY = prepared(
    select id from ended`,
 );
 
-/**
- * Ends and queues the cases of invoices that an upsert in this transaction took out of recovery, and clears the invoices'
- * conflicts. Returns the cases' ids.
- */
+/** For invoices that an upsert in this transaction took out of recovery. Clears their conflicts. Returns the cases' ids. */
 export async function endCasesLeavingRecovery(
   tx: Tx,
   merchantId: string,
@@ -224,7 +220,7 @@ const INVOICES_TO_REOPEN = prepared(
    where invoice.updated_at > ended.ended_at`,
 );
 
-/** Returns invoices in recovery whose cases ended with these subscriptions, and whose version is newer than that end. Sorted. */
+/** Invoices in recovery whose cases ended with these subscriptions, with a version newer than that end. Sorted. */
 export async function findInvoicesToReopen(tx: Tx, merchantId: string, subscriptionIds: readonly string[]) {
   const { rows } = await tx.run<{ invoiceId: string }>(INVOICES_TO_REOPEN, [
     merchantId,
@@ -248,7 +244,7 @@ const LOCK_OPEN = prepared(
   `select ${SELECTED} from cases where merchant_id = $1 and invoice_id = $2 and ended_at is null for update`,
 );
 
-/** Null if the case is not open after waiting for the lock. */
+/** Null if not open after waiting for the lock. */
 export async function lockOpenCase(tx: Tx, merchantId: string, invoiceId: string) {
   return (await tx.run<Case>(LOCK_OPEN, [merchantId, invoiceId])).rows[0] ?? null;
 }
@@ -286,7 +282,7 @@ export async function casesInShadow(tx: Tx, merchantId: string, after: Pick<Case
 }
 
 export interface CaseState extends Pick<Case, "id" | "endedAt" | "endReason" | "paidAt"> {
-  /** Whether a Dunlin instruction succeeded, even after the end, and everything is paid. */
+  /** A Dunlin instruction succeeded, even after the end, and everything is paid. */
   recovered: boolean;
 }
 
@@ -311,7 +307,7 @@ const SAVE = prepared(
    where cases.merchant_id = $1 and cases.id = saved.id`,
 );
 
-/** The cases are locked and ended. A paid or settled invoice counts as out of recovery, even if no version says so. */
+/** For locked, ended cases. Paid or settled invoices count as out of recovery. */
 export async function saveCaseStates(tx: Tx, merchantId: string, states: readonly CaseState[]) {
   await tx.run(SAVE, [merchantId, ...columnValues(states, STATE_COLUMNS)]);
 }

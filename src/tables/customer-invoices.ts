@@ -5,13 +5,12 @@ import { prepared, type Tx } from "../postgres/database.ts";
 export interface CustomerInvoice
   extends Pick<Invoice, "id" | "customerId" | "state" | "amount" | "currency" | "createdAt"> {
   subscriptionId: string | null;
-  /** Whether an open case has a planned or sent action. */
+  /** An open case has a planned or sent action. */
   isPlanned: boolean;
   unpaidAt: Date | null;
   paidAt: Date | null;
 }
 
-/** Enough to show a customer's habits. */
 const INVOICES_PER_CUSTOMER_MAX = 16;
 
 const OF_CUSTOMERS = prepared(
@@ -34,7 +33,7 @@ const OF_CUSTOMERS = prepared(
    order by i.id`,
 );
 
-/** Per customer. Ordered by id. */
+/** Per customer; ordered by id. */
 export async function latestInvoicesOfCustomers(
   tx: Tx,
   merchantId: string,

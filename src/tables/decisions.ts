@@ -10,7 +10,6 @@ import {
   toStoredAccount,
 } from "./stored-decision-account.ts";
 
-// The account is sent as JSON.
 interface Row extends Omit<DecisionRecord, "account"> {
   account: string;
 }
@@ -77,10 +76,10 @@ export const decisionsOfCase = (tx: Tx, merchantId: string, caseId: string) =>
   decisionsOfCases(tx, merchantId, [caseId]);
 
 const NEWEST_EXPLAINED_COUNT = 200;
-/** Includes the first decision that knew the decline, which is pushed with the invoice or soon after. */
+/** Includes the first one that knew the decline. */
 const OLDEST_EXPLAINED_COUNT = 20;
 
-// A shared customer id's case may have tens of thousands of decisions.
+// A case may have tens of thousands.
 const EXPLANATORY = preparedGeneric(
   "telling_decisions",
   `select explanatory.*
@@ -98,9 +97,7 @@ const EXPLANATORY = preparedGeneric(
    order by explanatory."caseId", explanatory.number`,
 );
 
-/**
- * Ordered as by `decisionsOfCases`: the oldest, the latest, and the first and last of each kind and action. For most cases, all.
- */
+/** In `decisionsOfCases` order: the oldest, the latest, and the first and last of each kind and action. */
 export async function explanatoryDecisions(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   return (await tx.run<StoredRecord>(EXPLANATORY, [merchantId, encodeTextArray(caseIds, "uuid")])).rows.map(
     restoreRecord,
@@ -121,7 +118,7 @@ const AFTER = preparedGeneric(
 );
 const BEFORE_FIRST = { caseId: "00000000-0000-0000-0000-000000000000", number: 0 };
 
-/** Grouped by case, in the order of opening. */
+/** By case, in order of opening. */
 export async function decisionsAfter(tx: Tx, merchantId: string, last?: InvoiceDecision): Promise<InvoiceDecision[]> {
   const { caseId, number } = last ?? BEFORE_FIRST;
   const { rows } = await tx.run<StoredRecord & { invoiceId: string }>(AFTER, [merchantId, caseId, number]);
@@ -130,7 +127,7 @@ export async function decisionsAfter(tx: Tx, merchantId: string, last?: InvoiceD
 
 const restoreRecord = <Row extends StoredRecord>(row: Row) => ({ ...row, account: fromStoredAccount(row.account) });
 
-/** A partition holds decisions on cases opened in its month. */
+/** By month of the case's opening. */
 const DECISIONS_TABLE: PartitionedTable = { name: "decisions", timeColumn: "made_at", span: "month" };
 
 /** Drops partitions with only cases opened before `keepFrom`. */

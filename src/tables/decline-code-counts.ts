@@ -15,7 +15,6 @@ export interface DeclineCodeCount extends Pick<TransactionFacts, (typeof FIELDS)
 const READ_FIELDS: readonly string[] = FIELDS;
 const COLUMNS = TRANSACTION_COLUMNS.filter(([, , field]) => READ_FIELDS.includes(field));
 
-/** A page must not read a merchant's whole history. */
 export const ATTEMPTS_MAX = 20_000;
 const ROWS_MAX = 2_000;
 
@@ -29,7 +28,7 @@ const COUNT_DECLINE_CODES = prepared(
    order by declines desc, "lastAt" desc limit ${ROWS_MAX}`,
 );
 
-/** Among the merchant's latest attempts after `since`. Most frequent first. */
+/** Latest attempts only. Most frequent first. */
 export async function countDeclineCodes(tx: Tx, merchantId: string, since: Date): Promise<DeclineCodeCount[]> {
   return (await tx.run<DeclineCodeCount>(COUNT_DECLINE_CODES, [merchantId, since])).rows.map(nullsToUndefined);
 }

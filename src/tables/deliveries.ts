@@ -7,24 +7,23 @@ export interface DueDelivery {
   type: EventType;
   body: string;
   round: number;
-  /** This round's ended attempts. */
+  /** In this round. */
   attempts: number;
   attemptsMax: number;
-  /** Service time. A Date per row would be expensive. */
+  /** Service time; a Date per row would be expensive. */
   dueMs: number;
 }
 
 export interface DueRequest {
   merchantId: string;
-  /** Skips dead index entries, which are expensive to scan while an old transaction may still see them. */
+  /** Skips dead index entries, which are expensive while an old transaction may still see them. */
   from: Date;
   limit: number;
-  /** Events in flight, read ahead, or ended and not recorded. */
+  /** In flight, read ahead, or ended and not recorded. */
   busy: readonly string[];
 }
 
-// `materialized` reads each list of busy events once. The lateral subqueries keep one lookup per row, where a hash join would
-// read all events.
+// Reads each list of busy events once; the lateral subqueries keep one lookup per row, where a hash join would read all events.
 const DUE = prepared(
   "due_deliveries",
   `with requests as materialized (
@@ -45,9 +44,9 @@ const DUE = prepared(
 );
 
 /**
- * Oldest first. Does not claim them, because the caller owns the merchants' buckets.
+ * Oldest first. No claim: the caller owns the merchants' buckets.
  *
- * @returns each request's rows, in the order of the requests
+ * @returns each request's rows, in order
  */
 export async function dueDeliveries(tx: Tx, now: Date, requests: readonly DueRequest[]): Promise<DueDelivery[][]> {
   const { rows } = await tx.run<DueDelivery & { position: number }>(DUE, [

@@ -10,20 +10,20 @@ export interface EndedAttempt {
   epoch: number;
   round: number;
   number: number;
-  /** The next attempt; null if this was the last. */
+  /** Null if this was the last. */
   dueAt: Date | null;
   startedAt: Date;
   endedAt: Date;
   durationMs: number;
   success: boolean;
-  /** Null unless this was the last attempt. */
+  /** Null unless the last. */
   ends: "delivered" | "exhausted" | null;
   status: number | null;
   error: string | null;
   response: string | null;
   /** Id of the `RequestHead`. */
   headId: number | null;
-  /** From the start. The first three are null on a reused connection. */
+  /** From the start. Null on a reused connection: the first three. */
   lookUpMs: number | null;
   connectMs: number | null;
   tlsMs: number | null;
@@ -56,15 +56,13 @@ const ENDED_COLUMNS: readonly Column<EndedAttempt>[] = [
 ];
 const RECORDED_COLUMNS: readonly Column<EndedAttempt>[] = [...ENDED_COLUMNS, ["due_at", "timestamptz", "dueAt"]];
 
-/** `merchant_id, event_id, …` */
 const LOG = `merchant_id, ${columnNames(LOGGED_COLUMNS)}`;
 const LOG_OF_ATTEMPT = `e.merchant_id, ${LOGGED_COLUMNS.map(([name]) => `e.${name}`).join(", ")}`;
 
 // In the statements below:
 // - `e`: attempts whose lease still holds. A former owner records nothing.
 // - `ended` and `moved` return whole log lines: with a second join to the batch, a generic plan would compare all pairs.
-// - The result is one row of event ids, or none if every attempt was recorded, because hundreds of ids would cost more than the
-//   rest.
+// - Returns one row of ids, or none if every attempt was recorded: many ids are expensive.
 const RECORD_ENDS = prepared(
   "record_ends",
   `with e as (
@@ -116,10 +114,10 @@ const RECORD = prepared(
 );
 
 /**
- * Logs attempts, ends or reschedules their deliveries, and queues the cases of actions whose event ended.
+ * Also ends or reschedules deliveries, and queues the cases of actions whose event ended.
  *
  * @param ended  without duplicate events
- * @returns unrecorded attempts: their lease was lost, their number was recorded before, or their event was withdrawn
+ * @returns unrecorded attempts: lease lost, number recorded before, or event withdrawn
  */
 export async function recordAttempts(
   tx: Tx,
@@ -153,8 +151,8 @@ const RECORD_WITHDRAWN = prepared(
 );
 
 /**
- * Logs attempts whose event was withdrawn in flight, because the merchant did receive them, and queues actions' cases. Separate
- * from `recordAttempts`, because only a later snapshot is sure to see the withdrawal.
+ * For events withdrawn in flight, which the merchant did receive. Queues actions' cases. Separate from `recordAttempts`, because
+ * only a later snapshot is sure to see the withdrawal.
  */
 export async function recordWithdrawnAttempts(tx: Tx, ended: readonly EndedAttempt[], entryId: string) {
   const values = [entryId, ...columnValues(ended, ENDED_COLUMNS)];

@@ -1,6 +1,6 @@
 import { type Database, prepared, type Tx } from "../postgres/database.ts";
 
-// Reads every row. Parallel workers would take CPU from other statements.
+// Reads every row; parallel workers would take CPU from other statements.
 const WITHOUT_PARALLEL_WORKERS = prepared(
   "count_alone",
   "select set_config('max_parallel_workers_per_gather', '0', true), set_config('statement_timeout', '30s', true)",
@@ -53,7 +53,7 @@ const ENDPOINTS = prepared(
 );
 
 export interface EndpointCounts {
-  /** Every attempt has failed for at least a minute. */
+  /** For at least a minute, at every attempt. */
   failing: number;
   pausedByDunlin: number;
   pausedByPerson: number;

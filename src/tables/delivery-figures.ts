@@ -19,7 +19,7 @@ export async function countUndelivered(tx: Tx, merchantId: string) {
   return (await tx.run<UndeliveredCounts>(UNDELIVERED, [merchantId])).rows[0]!;
 }
 
-// Unnamed, so planned for the day: for any day, reading all attempts looks as cheap.
+// Unnamed: a generic plan would read all attempts.
 const FIGURES = prepared(
   "",
   `select count(*) filter (where round = 1 and number = 1) as "firstAttempts",

@@ -1,7 +1,7 @@
 import type { Database } from "../postgres/database.ts";
 import { maintainPartitions, type PartitionedTable } from "../postgres/partitions.ts";
 
-/** A partition holds attempts for events created in its month. */
+/** By month of the event's creation. */
 const ATTEMPTS_TABLE: PartitionedTable = { name: "delivery_attempts", timeColumn: "ended_at", span: "month" };
 
 /** Drops partitions with only events created before `keepFrom`. */

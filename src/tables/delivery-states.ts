@@ -18,15 +18,12 @@ export interface ListedDelivery {
   attempts: number;
   /** Next attempt, if any. */
   dueAt: Date | null;
-  /** Latest attempt. */
   endedAt: Date | null;
   status: number | null;
   error: string | null;
 }
 
-/**
- * The state must not depend on the log, which is deleted after a while. Only the log shows that a withdrawn event was delivered.
- */
+/** The log is deleted after a while; only it shows that a withdrawn event was delivered. */
 const WITH_DELIVERY = `with delivery as (
      select e.merchant_id, e.id as event_id, e.case_id, e.invoice_id, e.type, e.created_at, e.withdrawn_at, e.exhausted_at,
        d.event_id as queued_event_id, d.due_at, coalesce(d.round, a.round, 1) as round,
@@ -49,7 +46,7 @@ const WITH_DELIVERY = `with delivery as (
 const LISTED = `event_id as "eventId", case_id as "caseId", invoice_id as "invoiceId", type, state, created_at as "createdAt",
      withdrawn_at as "withdrawnAt", round, attempts, due_at as "dueAt", ended_at as "endedAt", status, error`;
 
-/** Find a state's events by index, besides the state itself. */
+/** Find a state's events by index. */
 const STATE_CONDITIONS: Record<DeliveryState | "all", string> = {
   all: "true",
   waiting: "queued_event_id is not null",
@@ -57,7 +54,7 @@ const STATE_CONDITIONS: Record<DeliveryState | "all", string> = {
   exhausted: "exhausted_at is not null and state = 'exhausted'",
   withdrawn: "withdrawn_at is not null and state = 'withdrawn'",
 };
-// By case, because an index by invoice would cost every event.
+// An index by invoice would cost every event.
 const OF_INVOICE = "case_id in (select id from cases where merchant_id = $1 and invoice_id = $3)";
 const OF_ANY_INVOICE = "$3::text is null";
 
@@ -69,7 +66,6 @@ export interface DeliveryFilter {
   /** Both inclusive. */
   createdFrom?: Date | undefined;
   createdTo?: Date | undefined;
-  /** The latest attempt's status. */
   code?: number | undefined;
 }
 
@@ -98,10 +94,7 @@ export async function listDeliveries(tx: Tx, merchantId: string, filter: Deliver
   return (await tx.run<ListedDelivery>(list, values)).rows;
 }
 
-/**
- * The time that orders the list. An id begins with the milliseconds of its creation, and an instruction has its plan's id. An id
- * created during a step is a little later than the step's time, by minutes on a demo's clock.
- */
+/** Orders the list. Ids begin with their creation's milliseconds, slightly after the step's time (minutes on a demo's clock). */
 export const planMadeAt = ({ eventId, createdAt }: Pick<ListedDelivery, "eventId" | "createdAt">) =>
   new Date(Math.min(Number.parseInt(eventId.replace("-", "").slice(0, 12), 16), createdAt.getTime()));
 
@@ -122,9 +115,9 @@ interface ReplayCandidate {
   paid: boolean;
   ended: boolean;
   superseded: boolean;
-  /** Whether a transaction shows that the instruction was carried out. */
+  /** By a transaction. */
   executed: boolean;
-  /** If so, the number of attempts is unknown. */
+  /** Then the number of attempts is unknown. */
   isLogDeleted: boolean;
   actionType: ActionType | null;
   idealRetryTime: Date | null;
@@ -172,7 +165,7 @@ export interface ReplayFilter {
   limit?: number | undefined;
 }
 
-/** `skip`: why it cannot be sent again now; null if it can. */
+/** `skip`: why it cannot be sent again now. */
 export interface ReplayVerdict {
   eventId: string;
   skip: string | null;
@@ -220,7 +213,7 @@ const LOCK_CASES = prepared(
    order by c.id for update`,
 );
 
-/** Call it before a replay, so that no payment or decision intervenes. */
+/** So that no payment or decision intervenes before a replay. */
 export async function lockCasesOfEvents(tx: Tx, merchantId: string, eventIds: readonly string[]) {
   await tx.run(LOCK_CASES, [merchantId, eventIds]);
 }
@@ -244,8 +237,8 @@ const REPLAY = prepared(
 );
 
 /**
- * Starts a new round of the whole schedule, with the same id and body. Returns the started events. Call `findReplayable` first in
- * the same transaction: this statement checks only that they are exhausted.
+ * A new round of the whole schedule, with the same id and body. Returns the started events. Call `findReplayable` first in the
+ * same transaction: this checks only that they are exhausted.
  */
 export async function replayEvents(tx: Tx, merchantId: string, eventIds: readonly string[], now: Date) {
   return (await tx.run<{ eventId: string }>(REPLAY, [merchantId, eventIds, now])).rows.map((row) => row.eventId);

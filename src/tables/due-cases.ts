@@ -9,7 +9,7 @@ export interface MerchantWork {
   since: Date;
 }
 
-/** If few merchants have that many due cases, the next read excludes them. */
+/** If few merchants have that many, the next read excludes them. */
 const DUE_READ_SIZE = 1_000;
 const READS_MAX = 4;
 
@@ -23,7 +23,6 @@ const DUE_MERCHANTS = prepared(
    group by merchant_id`,
 );
 
-// Skips from one merchant's first entry to the next merchant's.
 const QUEUED_MERCHANTS = prepared(
   "poked_merchants",
   `with recursive oldest (merchant_id, id) as (
@@ -38,7 +37,7 @@ const QUEUED_MERCHANTS = prepared(
    select merchant_id as "merchantId", id from oldest`,
 );
 
-/** Those that wait longest come first. Merchants without work cost nothing. */
+/** Longest waiting first. */
 export async function merchantsWithWork(tx: Tx, now: Date): Promise<MerchantWork[]> {
   const [queued, due] = await Promise.all([
     tx.run<{ merchantId: string; id: string }>(QUEUED_MERCHANTS),
@@ -72,7 +71,7 @@ const timeOfUuid = (id: string) => new Date(Number.parseInt(id.slice(0, 8) + id.
 
 const NEXT = prepared("next_due_case", `select min(due_at) as "dueAt" from due_cases where due_at > $1`);
 
-/** Across all merchants, after `now`. */
+/** Across all merchants. */
 export async function nextDueCase(tx: Tx, now: Date): Promise<Date | null> {
   return (await tx.run<{ dueAt: Date | null }>(NEXT, [now])).rows[0]!.dueAt;
 }
@@ -83,7 +82,7 @@ const DUE = prepared(
    where merchant_id = $1 and due_at <= $2 order by due_at, case_id limit $3 for update skip locked`,
 );
 
-/** Locks due cases, longest due first. Skips those that another transaction holds. `failures`: failed steps in a row. */
+/** Locks them, longest due first. Skips cases that another transaction holds. `failures`: failed steps in a row. */
 export async function dueCases(tx: Tx, merchantId: string, now: Date, limit: number) {
   return (await tx.run<{ caseId: string; failures: number }>(DUE, [merchantId, now, limit])).rows;
 }
@@ -110,10 +109,10 @@ const UNSCHEDULE = prepared(
   "delete from due_cases where merchant_id = $1 and case_id = any($2::uuid[])",
 );
 
-/** The cases are locked and were stepped at `now`. */
+/** For locked cases, stepped at `now`. */
 export async function rescheduleCases(tx: Tx, merchantId: string, evaluations: readonly NextEvaluation[], now: Date) {
   const scheduled = evaluations.filter(({ dueAt }) => dueAt !== null);
-  // A case that is due again at once would be stepped forever and delay others.
+  // It would be stepped forever and delay others.
   assert(
     scheduled.every(({ dueAt }) => dueAt! > now),
     "a case is due again before it was stepped",
@@ -134,7 +133,7 @@ const DELETE_ORPHANED = prepared(
    select id from orphaned`,
 );
 
-/** Returns the removed ids. A statement that read a case before its deletion may have scheduled it. */
+/** A concurrent statement may have scheduled a deleted case. Returns the removed ids. */
 export async function deleteOrphanedDueCases(
   tx: Tx,
   merchantId: string,

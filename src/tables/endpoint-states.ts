@@ -29,7 +29,7 @@ const PAUSE = prepared(
    returning m.id`,
 );
 
-/** Returns whether it did. It does so if every attempt has failed since `since` or longer. */
+/** Only if every attempt has failed since `since` or longer. Returns whether it did. */
 export async function pauseFailingEndpoint(tx: Tx, merchantId: string, epoch: number, now: Date, since: Date) {
   return (await tx.run(PAUSE, [merchantId, epoch, now, since])).rowCount > 0;
 }

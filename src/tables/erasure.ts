@@ -40,7 +40,7 @@ const LOCK_CASES = prepared(
    order by id for update`,
 );
 
-/** Locks all cases of `ownIds`, and the customer's cases of `invoiceIds`. */
+/** All cases of `ownIds`, and the customer's cases of `invoiceIds`. */
 export async function lockCasesToDelete(
   tx: Tx,
   merchantId: string,
@@ -82,7 +82,7 @@ const DELETE_CASES = prepared("delete_cases", "delete from cases where merchant_
 
 /**
  * Deletes everything decided and sent, also from lists' totals. The caller holds the merchant's clock lock and has locked the
- * cases, which stay. Their queue entries stay too: claiming drops entries of deleted cases.
+ * cases, which stay with their queue entries: claiming drops those of deleted cases.
  *
  * @returns the deleted events, and those of them that were not delivered
  */
@@ -105,7 +105,7 @@ const REASSIGN_CASES = prepared(
    returning k.id`,
 );
 
-/** Moves ended cases to their invoice's current customer, because they show that the invoice was given up. Returns their ids. */
+/** Ended cases show that the invoice was given up. Returns their ids. */
 export async function reassignCases(tx: Tx, merchantId: string, caseIds: readonly string[], customerId: string) {
   return (await tx.run<{ id: string }>(REASSIGN_CASES, [merchantId, caseIds, customerId])).rows.map(({ id }) => id);
 }
@@ -134,7 +134,7 @@ const DELETE_INVOICES = prepared(
 );
 
 /**
- * Deletes locked invoices without cases, their attempts and their entries in experiments, whose totals stay.
+ * For locked invoices without cases. Also deletes their attempts and their entries in experiments, whose totals stay.
  *
  * @param keptIds  rows that stay
  */
@@ -168,7 +168,7 @@ const DELETE_TRANSACTIONS = prepared(
   "delete from transactions where merchant_id = $1 and id = any($2::text[])",
 );
 
-/** Kept attempts are only no longer marked as observed. */
+/** Kept attempts are no longer marked as observed. */
 export async function deleteTransactions(
   tx: Tx,
   merchantId: string,
@@ -201,7 +201,7 @@ const CLEAR_PAYER = prepared(
    returning id`,
 );
 
-/** For attempts that determine how much of an existing invoice is left to pay. Returns their ids. */
+/** These attempts determine how much of an existing invoice is left to pay. Returns their ids. */
 export async function clearPayer(tx: Tx, merchantId: string, ids: readonly string[]): Promise<string[]> {
   return (await tx.run<{ id: string }>(CLEAR_PAYER, [merchantId, ids])).rows.map(({ id }) => id);
 }

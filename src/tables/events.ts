@@ -30,7 +30,7 @@ const INSERT = prepared(
    select $1, id, attempts_max, created_at from decided`,
 );
 
-/** Also queues them for delivery. Fails on a second event for the same decision. */
+/** Also queues them. Fails on a second event for a decision. */
 export async function insertEvents(tx: Tx, merchantId: string, events: readonly Event[]) {
   const queued = events.map((event) => ({ ...event, attemptsMax: maxAttempts(event.type) }));
   await tx.run(INSERT, [merchantId, ...columnValues(queued, QUEUED_COLUMNS)]);
@@ -75,15 +75,14 @@ const WITHDRAW_RETRIES = prepared(
    returning id`,
 );
 
-/** Like `withdrawEvents`, but only retries. */
+/** Like `withdrawEvents`. */
 export async function withdrawRetries(tx: Tx, merchantId: string, caseIds: readonly string[], now: Date) {
   const { rows } = await tx.run<{ id: string }>(WITHDRAW_RETRIES, [merchantId, encodeTextArray(caseIds, "uuid"), now]);
   return rows.map((row) => row.id);
 }
 
 /**
- * Withdraws undelivered events: all of `caseIds`, and `eventIds`. Returns the withdrawn ones. An attempt in flight still ends and
- * is logged.
+ * If undelivered: all of `caseIds`, and `eventIds`. Returns the withdrawn ones. An attempt in flight still ends and is logged.
  */
 export async function withdrawEvents(
   tx: Tx,

@@ -6,7 +6,7 @@ import { prepared, type Tx } from "../postgres/database.ts";
 export interface EnrolledInvoice {
   invoiceId: string;
   customerId: string;
-  /** During calibration, the case is the merchant's in either arm. */
+  /** In calibration, the case is the merchant's in either arm. */
   arm: Arm;
   phase: Phase;
   half: ArmHalf;
@@ -86,12 +86,11 @@ const MATURE = prepared(
    cross join lateral (select state from invoices where merchant_id = $1 and id = e.invoice_id offset 0) i`,
 );
 
-/** Uncounted invoices that are old enough. */
 export async function matureInvoices(tx: Tx, merchantId: string, experimentId: string, now: Date, limit: number) {
   return (await tx.run<MatureInvoice>(MATURE, [merchantId, experimentId, now, limit])).rows;
 }
 
-/** Counted invoices. Amounts in minor units. */
+/** Minor units, counted invoices only. */
 export interface CustomerSums {
   customerId: string;
   phase: Phase;

@@ -23,7 +23,7 @@ const INSERT = prepared(
    on conflict (merchant_id) where stopped_at is null do nothing`,
 );
 
-/** Returns false if the merchant has a running experiment. */
+/** False if the merchant has a running experiment. */
 export async function insertExperiment(tx: Tx, merchantId: string, experiment: Experiment): Promise<boolean> {
   const values = COLUMNS.map(([, , field]) => experiment[field]);
   return (await tx.run(INSERT, [merchantId, experiment.startedAt, ...values])).rowCount === 1;

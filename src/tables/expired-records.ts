@@ -2,8 +2,8 @@ import { prepared, type Tx } from "../postgres/database.ts";
 import { allowErasure } from "./audit-log.ts";
 
 /**
- * Invoice `i` and its records are older than `$3`, and no running experiment counts it. An invoice in recovery qualifies only if
- * it has other records to delete: its own row stays.
+ * Invoice `i` and its records are older than `$3`, and no running experiment counts it. An invoice in recovery needs other
+ * records to delete: its own row stays.
  */
 const IS_EXPIRED = `i.updated_at < $3
      and not exists (
@@ -36,7 +36,7 @@ const PAGE = prepared(
      coalesce((select array_agg(id order by id) from page i where ${IS_EXPIRED}), '{}') as ids`,
 );
 
-/** `ids`: expired invoices. `last`: the last id read; null at the end. */
+/** `last`: the last id read; null at the end. */
 export interface ExpiredInvoicePage {
   last: string | null;
   ids: string[];
@@ -62,7 +62,7 @@ export async function lockExpiredInvoices(tx: Tx, merchantId: string, ids: reado
   await tx.run(LOCK_INVOICES, [merchantId, ids]);
 }
 
-/** `isOwed`: the invoice itself stays, with its cases and payments. */
+/** `isOwed`: the invoice stays, with its cases and payments. */
 export async function recheckExpiredInvoices(tx: Tx, merchantId: string, ids: readonly string[], until: Date) {
   return (await tx.run<{ id: string; isOwed: boolean }>(RECHECK_EXPIRED, [merchantId, ids, until])).rows;
 }
@@ -109,7 +109,7 @@ const SUBSCRIPTIONS = prepared(
    select (select max(id) from page) as last, (select count(*) from deleted) as deleted`,
 );
 
-/** Checks the next `limit` ids. Deletes subscriptions that ended and last changed before `until`. */
+/** Checks the next `limit` ids for subscriptions that ended and last changed before `until`. */
 export async function deleteOldSubscriptions(tx: Tx, merchantId: string, after: string, until: Date, limit: number) {
   const { rows } = await tx.run<{ last: string | null; deleted: number }>(SUBSCRIPTIONS, [
     merchantId,

@@ -16,7 +16,7 @@ const INSERT = prepared(
   "insert into identities (issuer, subject, person_id, created_at) values ($1, $2, $3, $4) on conflict do nothing",
 );
 
-/** Returns false if either is linked already. */
+/** False if either is linked already. */
 export async function insertIdentity(tx: Tx, issuer: string, subject: string, personId: string, now: Date) {
   return (await tx.run(INSERT, [issuer, subject, personId, now])).rowCount === 1;
 }
@@ -26,7 +26,7 @@ const FORGET = prepared(
   "delete from identities i where i.person_id = $1 and not exists (select from members m where m.person_id = i.person_id)",
 );
 
-/** For a person without any merchant, so that a new invite starts over. */
+/** So that a new invite starts over. */
 export async function forgetIdentities(tx: Tx, personId: string) {
   await tx.run(FORGET, [personId]);
 }

@@ -12,7 +12,7 @@ export const keyCheck = (secretKey: Buffer): Buffer => createHmac("sha256", secr
 
 const SET = prepared("set_key_checks", "update installation set key_check = $1 where id = 1");
 
-/** One, or several during a rotation. */
+/** Several during a rotation. */
 export async function setKeyChecks(tx: Tx, checks: readonly Buffer[]) {
   await tx.run(SET, [Buffer.concat(checks)]);
 }
@@ -26,7 +26,7 @@ export async function forgetKeys(tx: Tx) {
 
 const CHECK_BYTES = 32;
 
-/** Stores `check` if there was none. Returns the stored checks. */
+/** Stores `check` if there was none. */
 export async function claimInstallation(tx: Tx, check: Buffer): Promise<Buffer[]> {
   const stored = (await tx.run<{ keyCheck: Buffer }>(CLAIM, [check])).rows[0]!.keyCheck;
   return Array.from({ length: stored.length / CHECK_BYTES }, (_, at) =>

@@ -29,7 +29,7 @@ const FORGET_SETUP = prepared(
   "delete from invites where merchant_id = $1 and role = 'owner' and email is null and used_at is null",
 );
 
-/** The links by which the first owner could have signed up. */
+/** By which the first owner could have signed up. */
 export async function forgetSetupInvites(tx: Tx, merchantId: string) {
   await tx.run(FORGET_SETUP, [merchantId]);
 }
@@ -52,7 +52,7 @@ const USE = prepared(
   `update invites set used_at = $3 where merchant_id = $1 and id = $2 and used_at is null and revoked_at is null and expires_at > $4`,
 );
 
-/** Returns false if it is used, revoked or expired. */
+/** False if used, revoked or expired. */
 export async function useInvite(tx: Tx, { merchantId, id }: Invite, now: Date, realNow: Date) {
   return (await tx.run(USE, [merchantId, id, now, realNow])).rowCount === 1;
 }
@@ -72,7 +72,7 @@ const FOR_ADDRESS = prepared(
    order by merchant_id, id`,
 );
 
-/** Valid invites for this address only, of any merchant. */
+/** Valid ones for this address only, of any merchant. */
 export async function invitesForAddress(tx: Tx, email: string, realNow: Date) {
   return (await tx.run<Invite>(FOR_ADDRESS, [email, realNow])).rows;
 }
@@ -94,7 +94,7 @@ const REVOKE_OF = prepared(
    where merchant_id = $1 and made_by = $2 and role = any($4::text[]) and used_at is null and revoked_at is null`,
 );
 
-/** Unused links to these roles. Returns how many. */
+/** Unused ones to these roles. Returns how many. */
 export async function revokeInvitesOf(tx: Tx, merchantId: string, personId: string, roles: readonly Role[], now: Date) {
   return (await tx.run(REVOKE_OF, [merchantId, personId, now, roles])).rowCount;
 }

@@ -57,7 +57,7 @@ export interface ListedInvoice {
   nextAt: Date | null;
 }
 
-// Unnamed, so planned for each call's filters. A generic plan takes minutes.
+// Unnamed: a generic plan takes minutes.
 const listStatement = (part: keyof typeof CONDITION_SQL, first: number) =>
   prepared(
     "",
@@ -89,7 +89,7 @@ export async function listInvoices(
   return (await tx.run<ListedInvoice>(LIST[part], [...values, before ?? LAST_ID, limit])).rows;
 }
 
-/** Minor units, as text because a sum may exceed a number. */
+/** Minor units, as text because sums may exceed a number. */
 export interface OutcomeSum {
   outcome: Outcome;
   currency: string;
@@ -111,7 +111,7 @@ export async function sumInvoices(tx: Tx, merchantId: string, filter: InvoiceFil
   return (await tx.run<OutcomeSum>(SUMS[part], values)).rows;
 }
 
-// Each span separately: grouping by a function of time would sort all rows.
+// Per span: grouping by a function of time would sort all rows.
 const ENDED = prepared(
   "",
   `select s.span - 1 as span, k.*
@@ -128,7 +128,7 @@ const FAILED = prepared(
    where merchant_id = $1 and ended_at >= $2 and unpaid_at >= $2 and unpaid_at < $3 group by 1`,
 );
 
-/** By when they became unpaid. The index by end suffices, because cases end later. */
+/** Unpaid since then. The index by end suffices, because cases end later. */
 export async function countFailed(tx: Tx, merchantId: string, from: Date, to: Date) {
   return (await tx.run<Pick<OutcomeSum, "outcome" | "n">>(FAILED, [merchantId, from, to])).rows;
 }
@@ -138,7 +138,7 @@ export interface EndedSum extends OutcomeSum {
   span: number;
 }
 
-/** @param bounds  ascending; each pair of neighbors is a span */
+/** @param bounds  ascending; neighbors make a span */
 export async function sumEnded(tx: Tx, merchantId: string, bounds: readonly Date[]) {
   const times = bounds.map((at) => at.toISOString());
   return (await tx.run<EndedSum>(ENDED, [merchantId, times.slice(0, -1), times.slice(1)])).rows;

@@ -67,7 +67,7 @@ test("an upsert returns which invoices are in recovery, new or again, and which 
 test("an upsert returns invoices that left recovery, but not new ones or those that were never in recovery", async () => {
   const merchant = randomUUID();
   const settledBy = (...invoices: Invoice[]) =>
-    upsertInvoices(database.db, merchant, [...invoices], NOW, randomUUID()).then(({ settled }) => settled);
+    upsertInvoices(database.db, merchant, [...invoices], NOW, randomUUID()).then(({ leftRecovery }) => leftRecovery);
   await settledBy(invoice("a", "UNPAID"), invoice("b", "PAID"), invoice("c", "PARTIALLY_PAID"), invoice("d", "UNPAID"));
   const second = await settledBy(
     ...[invoice("a", "UNCOLLECTIBLE", 2), invoice("b", "REFUNDED", 2), invoice("c", "VOIDED", 2)],

@@ -83,7 +83,7 @@ const INSERT_NEW = prepared(
 const UNIQUE_VIOLATION = "23505";
 
 /**
- * Stores all, or nothing if one exists. Half the work of an upsert, because it needs no speculative insertion.
+ * All, or nothing if one exists. Half the work of an upsert, because it needs no speculative insertion.
  *
  * @param entryId  see `upsertInvoices`
  * @returns whether they were stored
@@ -103,15 +103,15 @@ export const isDuplicateInsert = (error: unknown) =>
   sqlState(error) === UNIQUE_VIOLATION && (error as { table?: string }).table === "invoices";
 
 const STATES = stateArray(INVOICE_STATE_ORDER);
-/** A partly paid invoice's version may state the amount left to pay in place of the total. */
+/** A partly paid invoice's version may state the amount left as the total. */
 const HAS_AMOUNT_LEFT = `excluded.state = 'PARTIALLY_PAID' and excluded.amount_due is null
   and excluded.currency = stored.currency and excluded.amount < stored.amount`;
 
-// The rules for versions are those of `versionedTable`. `was_in_recovery` and `unpaid_since` depend on the locked row, so they
-// include versions that another transaction stored while this one waited. An invoice that is paid or in recovery is news for the
-// customer's other open cases (`affected`), unless its state has not changed, the account is shared, or it has attempts, which
-// queue these cases themselves. The statement sees the invoices as they were before it. Expensive conditions come last. The
-// client reads one row of JSON lists faster than a row per invoice.
+// Versions follow the rules of `versionedTable`. `was_in_recovery` and `unpaid_since` depend on the locked row, so they include
+// versions stored while this statement waited. An invoice that is paid or in recovery is news for the customer's other open cases
+// (`affected`), unless its state has not changed, the account is shared, or it has attempts, which queue these cases. The
+// statement sees the invoices as they were before it. Expensive conditions come last. JSON lists are faster for the client than
+// rows.
 const UPSERT = prepared(
   "upsert_invoices",
   `with changed as (
@@ -195,7 +195,7 @@ const UPSERT = prepared(
      coalesce(json_agg(id) filter (where not inserted and state in ('UNPAID', 'PARTIALLY_PAID')), '[]') as "unpaidAgain",
      coalesce(
        json_agg(id) filter (where not inserted and state not in ('UNPAID', 'PARTIALLY_PAID') and was_in_recovery), '[]'
-     ) as settled,
+     ) as "leftRecovery",
      case when count(*) < cardinality($2::text[]) then (
        select json_agg(pushed.id) from unnest($2::text[]) as pushed (id) where pushed.id not in (select id from changed)
      ) end as unchanged
@@ -208,8 +208,8 @@ interface ChangedInvoices {
   /** In recovery, stored before in another version. */
   unpaidAgain: string[];
   /** Left recovery. */
-  settled: string[];
-  /** Stored before in the same version or a newer one; null if all changed. */
+  leftRecovery: string[];
+  /** In the same version or a newer one; null if all changed. */
   unchanged: string[] | null;
 }
 
@@ -249,17 +249,14 @@ const FILL_IN_TOTALS = prepared(
    returning stored.id`,
 );
 
-/**
- * Takes partly paid invoices' totals from older versions. The stored amount is then the amount left to pay. Returns the updated
- * ids.
- */
+/** From older versions; the stored amount is then the amount left to pay. Returns the updated ids. */
 export async function fillInTotals(tx: Tx, merchantId: string, invoices: readonly Invoice[]): Promise<string[]> {
   const values = [merchantId, ...columnValues(invoices, TOTALS_COLUMNS)];
   return (await tx.run<{ id: string }>(FILL_IN_TOTALS, values)).rows.map(({ id }) => id);
 }
 
 export interface StoredInvoice extends Invoice {
-  /** First unpaid version since the invoice was last out of recovery. */
+  /** First unpaid version since it was last out of recovery. */
   unpaidSince?: Date | undefined;
 }
 

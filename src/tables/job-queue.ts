@@ -12,7 +12,7 @@ const INSERT = prepared(
    on conflict (merchant_id, kind) where due_at is not null do nothing`,
 );
 
-/** Returns false if the merchant has an unfinished job of this kind. */
+/** False if one of this kind is unfinished. */
 export async function insertJob(
   tx: Tx,
   job: Pick<Job, "merchantId" | "id" | "kind" | "askedAt" | "actor"> & { input: object; progress: object },
@@ -49,7 +49,7 @@ const EXTEND_LEASE = prepared(
    where merchant_id = $1 and id = $2 and holder = $3 and due_at is not null`,
 );
 
-/** @returns false if another process has claimed it: the caller must write nothing more */
+/** @returns false if another process has claimed it: write nothing more */
 export async function extendJobLease(tx: Tx, job: Job, until: Date, progress: object | null): Promise<boolean> {
   const values = [job.merchantId, job.id, job.holder, until, progress && JSON.stringify(progress)];
   return (await tx.run(EXTEND_LEASE, values)).rowCount === 1;
@@ -61,7 +61,7 @@ const END = prepared(
    where merchant_id = $1 and id = $2 and holder = $3 and due_at is not null`,
 );
 
-/** Returns false if another process has claimed the job. */
+/** False if another process has claimed it. */
 export async function endJob(
   tx: Tx,
   job: Job,

@@ -96,8 +96,7 @@ export async function findMerchantTrainingState(tx: Tx, merchantId: string) {
   return (await tx.run<MerchantTrainingState>(MERCHANT, [merchantId])).rows[0] ?? null;
 }
 
-// Uses the index. With `exists`, PostgreSQL estimates that every third row qualifies, and reads the whole table for merchants
-// that have nothing to train on.
+// Uses the index. With `exists`, PostgreSQL reads the whole table for merchants that have nothing to train on.
 const WAITING = prepared(
   "merchants_with_lessons",
   `select m.id
@@ -116,7 +115,7 @@ const WAITING = prepared(
    order by l.noted_at nulls first, m.id limit $2`,
 );
 
-/** With outcomes up to `until`; those furthest behind come first. */
+/** Furthest behind first. */
 export async function merchantsWithTrainingExamples(
   tx: Tx,
   until: Date,
@@ -126,7 +125,7 @@ export async function merchantsWithTrainingExamples(
   return (await tx.run<{ id: string }>(WAITING, [until, limit, excludedIds])).rows.map(({ id }) => id);
 }
 
-// One order for both tables, because their times come from the merchant's clock. Ids break ties.
+// One order for both tables: their times come from the merchant's clock. Ids break ties.
 const TRAINING_EXAMPLES = prepared(
   "lessons",
   `with executed as (
@@ -211,11 +210,7 @@ export interface TrainingResult {
   merchantParameters: Buffer;
 }
 
-/**
- * One transaction.
- *
- * @returns false if another process trained meanwhile: then nothing is stored
- */
+/** @returns false if another process trained meanwhile: then nothing is stored */
 export async function saveTrainingResult(db: Database, learning: TrainingResult, now: Date): Promise<boolean> {
   const { modelId, layout, modelVersion, merchantId, merchantVersion, parts, cursor, lessons, merchantParameters } =
     learning;
@@ -263,7 +258,7 @@ const DROP_CURSORS = prepared(
 /**
  * Also deletes its merchants' cursors, so that it is trained on their outcomes again.
  *
- * @param renewed.version  the replaced model's version
+ * @param renewed.version  the replaced model's
  * @returns false if the model changed after that version
  */
 export async function replaceModel(
@@ -291,7 +286,7 @@ const RELEASE_LEASE = prepared(
   "update learner_lease set owner = null, expires_at = null where id = 1 and owner = $1",
 );
 
-/** Acquires or extends the lease. Returns false if another process has it. Times are real. */
+/** Or extends it. False if another process has it. Times are real. */
 export async function acquireLearnerLease(tx: Tx, owner: string, realNow: Date, expiresAt: Date): Promise<boolean> {
   return (await tx.run(ACQUIRE_LEASE, [owner, realNow, expiresAt])).rowCount === 1;
 }

@@ -39,7 +39,7 @@ const ADD = prepared(
    on conflict (merchant_id, person_id) do nothing`,
 );
 
-/** Returns false if the person is a member in any role. */
+/** False if already a member in any role. */
 export async function addMember(tx: Tx, merchantId: string, personId: string, role: Role, now: Date) {
   return (await tx.run(ADD, [merchantId, personId, role, now])).rowCount === 1;
 }

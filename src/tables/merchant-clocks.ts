@@ -2,7 +2,7 @@ import { prepared, type Tx } from "../postgres/database.ts";
 
 const READ = prepared("merchant_clock", "select last_at as at from merchant_clocks where merchant_id = $1");
 
-/** The latest time of a merchant's listed rows. All rows up to it are committed. */
+/** All of the merchant's listed rows up to it are committed. */
 export async function merchantClock(tx: Tx, merchantId: string): Promise<Date | null> {
   return (await tx.run<{ at: Date }>(READ, [merchantId])).rows[0]?.at ?? null;
 }
@@ -17,8 +17,8 @@ const ADVANCE = prepared(
 const SET_LOCK_TIMEOUT = prepared("merchant_clock_wait", "select set_config('lock_timeout', $1, true)");
 
 /**
- * Returns `now`, or just after the latest listed row. Locks the clock until the commit, so times are in commit order, and a
- * reader of one time has seen all earlier rows.
+ * `now`, or just after the latest listed row. Locks the clock until the commit: times are in commit order, and a reader of one
+ * time has seen all earlier rows.
  *
  * @param waitMs  for the lock; by default as for any lock
  * @throws after that, see `isLockTimeout`

@@ -21,10 +21,10 @@ const TABLES = prepared(
    order by 1`,
 );
 
-/** First, because that ends all decisions. */
+/** Ends all decisions. */
 const QUEUE_TABLES = ["due_cases", "case_pokes"];
 
-/** Every table with a merchant_id except the sessions, each before the tables that it references. */
+/** With a merchant_id, except sessions; each before the tables that it references. */
 export async function listMerchantTables(tx: Tx): Promise<MerchantTable[]> {
   const { rows } = await tx.run<MerchantTable & { references: string[] }>(TABLES);
   const ordered = rows.filter(({ name }) => QUEUE_TABLES.includes(name));

@@ -55,19 +55,19 @@ export async function listMerchants(tx: Tx) {
 }
 
 const CHANGE_MARK = prepared("merchants_mark", "select pg_snapshot_xmin(pg_current_snapshot())::text as mark");
-// Transaction ids wrap around at 32 bits. One is later than another if it follows within half of that range.
+// Transaction ids wrap around at 32 bits: a later one follows within half of that range.
 const CHANGED = prepared(
   "changed_merchants",
   `${SELECT} where ((xmin::text::bigint - $1::bigint) & 4294967295) < 2147483648 order by id`,
 );
 
-/** Stored or changed since `mark`. Also returns the next mark. */
+/** Since `mark`; with the next mark. */
 export async function changedMerchants(tx: Tx, mark: string): Promise<{ merchants: Merchant[]; mark: string }> {
   const next = await readChangeMark(tx);
   return { merchants: (await tx.run<Merchant>(CHANGED, [mark])).rows, mark: next };
 }
 
-/** Every later change of a merchant is found after this mark. */
+/** Every later change is found after it. */
 export const readChangeMark = async (tx: Tx): Promise<string> =>
   (await tx.run<{ mark: string }>(CHANGE_MARK)).rows[0]!.mark;
 

@@ -1,7 +1,7 @@
 import { arrayParameters, type Column, columnValues } from "../postgres/batch-sql.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** A retry by the merchant's system, on an invoice that Dunlin only observes. */
+/** By the merchant's system; Dunlin only observes. */
 export interface ObservedRetry {
   /** Time-ordered. */
   id: string;

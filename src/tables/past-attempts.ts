@@ -1,10 +1,10 @@
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** Pushed or imported. The propensity with which the merchant's system chose it is unknown. */
+/** Pushed or imported. Its propensity is unknown. */
 export interface StoredAttempt extends PastAttempt {
   id: string;
-  /** `gatewayCode` is the code as this gateway wrote it. */
+  /** `gatewayCode` is as this gateway wrote it. */
   gateway: string | null;
   gatewayType: string | null;
   gatewayStatus: string | null;
@@ -35,7 +35,7 @@ const BEFORE = prepared(
 );
 
 /**
- * Grouped by invoice, newest first. Invoices come in descending order of their ids, which mostly count up.
+ * By invoice in descending order of ids, newest first.
  *
  * @param after  null starts from the beginning
  */

@@ -10,7 +10,7 @@ const INSERT = prepared(
    on conflict (email) do nothing`,
 );
 
-/** Returns false if the address is taken. */
+/** False if the address is taken. */
 export async function insertPerson(tx: Tx, person: Person) {
   const { id, email, name, password, zone, theme, createdAt } = person;
   return (await tx.run(INSERT, [id, email, name, password, zone, theme, createdAt])).rowCount === 1;
@@ -25,7 +25,7 @@ export async function findPersonByEmail(tx: Tx, email: string) {
 
 const SET_PREFERENCES = prepared("set_view_of_person", "update people set zone = $2, theme = $3 where id = $1");
 
-/** Only these fields, because the page's other data may be outdated. */
+/** The page's other data may be outdated. */
 export async function setPreferences(tx: Tx, personId: string, { zone, theme }: Pick<Person, "zone" | "theme">) {
   await tx.run(SET_PREFERENCES, [personId, zone, theme]);
 }
@@ -36,7 +36,7 @@ const CHANGE_PASSWORD = prepared(
 );
 
 /**
- * @param former  the verified hash; null: there was none
+ * @param former  the verified hash; null: none
  * @returns false if the password has changed meanwhile
  */
 export async function changePassword(tx: Tx, personId: string, former: string | null, password: string) {
@@ -63,7 +63,6 @@ const MEMBERSHIPS = prepared(
 
 export interface Membership {
   merchantId: string;
-  /** The merchant's name. */
   name: string;
   role: Role;
 }

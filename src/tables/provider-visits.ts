@@ -9,7 +9,7 @@ export async function insertProviderVisit(tx: Tx, hash: Buffer, realNow: Date) {
 
 const TAKE = prepared("take_provider_visit", "delete from provider_visits where hash = $1 and started_at > $2");
 
-/** Returns true once, and only for a visit started after `from`. */
+/** True once, and only for a visit started after `from`. */
 export async function takeProviderVisit(tx: Tx, hash: Buffer, from: Date) {
   return (await tx.run(TAKE, [hash, from])).rowCount === 1;
 }

@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<TokenRequest>[] = [
   ["asked", "int8", "requested"],
 ];
 
-// A clock slightly behind refills nothing until it has caught up. If it was set back by more, the bucket starts over.
+// A clock slightly behind refills nothing; one set back by more starts over.
 const REFILLED = `least(excluded.burst, b.left_over
        + greatest(0, extract(epoch from excluded.at - b.at)::float8) * excluded.per_second)`;
 
@@ -44,7 +44,7 @@ const TAKE_TOKENS = prepared(
    returning key_id as "keyId", granted, left_over as "remaining"`,
 );
 
-/** @param requests  sorted by merchant and key, so that processes lock in the same order */
+/** @param requests  sorted by merchant and key, so that processes lock in one order */
 export async function takeTokens(db: Database, requests: readonly TokenRequest[], realNow: Date) {
   return (await db.run<TokenGrant>(TAKE_TOKENS, [realNow, ...columnValues(requests, COLUMNS)])).rows;
 }

@@ -3,7 +3,7 @@ import { arrayParameters, type Column, columnValues } from "../postgres/batch-sq
 import { encodeTextArray } from "../postgres/binary-array.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-// JSON, because `unnest` would flatten an array of arrays.
+// `unnest` would flatten an array of arrays.
 interface Row extends Omit<RecoveryAction, "reasons"> {
   reasons: string;
 }
@@ -36,10 +36,7 @@ const NAMES = COLUMNS.map(([name]) => name);
 const toRows = (actions: readonly RecoveryAction[]): Row[] =>
   actions.map((action) => ({ ...action, reasons: JSON.stringify(action.reasons) }));
 
-/**
- * Adds the CTE `changes` (facets, execution time, and 1 or -1) to the counts behind lists' totals. Every statement that writes
- * actions ends with it.
- */
+/** Adds the CTE `changes` (facets, execution time, and 1 or -1) to lists' counts. Ends every statement that writes actions. */
 const COUNT_CHANGES = `counted as (
      insert into action_counts (merchant_id, facets, actions)
      select $1, facets, sum(n) from changes group by facets having sum(n) <> 0 order by facets
@@ -95,7 +92,7 @@ const UPDATE = prepared(
    ), ${COUNT_CHANGES}`,
 );
 
-/** The caller holds the merchant's clock lock, so actions do not change meanwhile. */
+/** The caller holds the merchant's clock lock. */
 export async function updateRecoveryActions(tx: Tx, merchantId: string, actions: readonly RecoveryAction[]) {
   await tx.run(UPDATE, [merchantId, ...columnValues(toRows(actions), COLUMNS)]);
 }
@@ -109,7 +106,7 @@ const DELETE = prepared(
    ), ${COUNT_CHANGES}`,
 );
 
-/** Also updates lists' totals. The caller holds the merchant's clock lock. */
+/** Updates totals. The caller holds the merchant's clock lock. */
 export async function deleteRecoveryActions(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   await tx.run(DELETE, [merchantId, caseIds]);
 }
@@ -122,7 +119,7 @@ export interface ActionDelivery {
   delivery: "none" | "waiting" | "delivered" | "exhausted" | "withdrawn";
 }
 
-// The planner cannot flatten these subqueries, so each event is one index probe.
+// The planner cannot flatten these, so each event is one index probe.
 const OF_CASES = prepared(
   "recovery_actions_of_cases",
   `select ${SELECTED}, attempts.first_at as "firstAttemptAt",
@@ -177,7 +174,7 @@ const RETRY_REQUESTS_AFTER = prepared(
    from recovery_actions where merchant_id = $1 and updated_at > $2 and type = 'RETRY' and decided_at is not null`,
 );
 
-/** Sent or updated after this time of the merchant's clock. */
+/** Sent or updated after this time. */
 export async function retryRequestsAfter(
   tx: Tx,
   merchantId: string,

@@ -1,12 +1,12 @@
-// Cases to reevaluate because facts changed (table `case_pokes`); `due_cases` holds cases that only wait for a time. Code that
-// writes facts adds an entry in the same transaction. Claiming a case removes it before the facts are read.
+// Cases to reevaluate because facts changed (table `case_pokes`); `due_cases` only wait for a time. Code that writes facts adds
+// an entry in the same transaction. Claiming a case removes it before the facts are read.
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** About one step's worth of cases: a step that handles part of an entry rewrites the rest. */
+/** A step that handles part of an entry rewrites the rest. */
 const ENTRY_SIZE = 100;
 
 /**
- * Queues the cases selected by `caseIds` and returns the number of cases in each new entry.
+ * Returns the number of cases in each new entry.
  *
  * @param caseIds  a query with one column and no duplicates; `$1` is the merchant
  * @param entryId  a parameter with a new UUIDv7, so that entries are read oldest first
@@ -27,7 +27,7 @@ export interface QueueEntry {
   caseIds: string[];
 }
 
-// Joined to one text, because the driver parses arrays character by character.
+// One text, because the driver parses arrays character by character.
 const READ = prepared(
   "first_pokes",
   `with locked as materialized (
@@ -46,7 +46,7 @@ const READ = prepared(
    order by id, part`,
 );
 
-/** Locks the oldest unlocked entries: at most `maxEntries`, stopping once they hold `maxCases` cases. */
+/** Locks the oldest unlocked entries until they hold `maxCases` cases. */
 export async function readQueue(tx: Tx, merchantId: string, maxEntries: number, maxCases: number) {
   const { rows } = await tx.run<Omit<QueueEntry, "caseIds"> & { caseIds: string }>(READ, [
     merchantId,
@@ -67,7 +67,7 @@ const SHRINK_ENTRY = prepared(
 );
 
 /**
- * Removes claimed cases, and entries that become empty.
+ * Also removes entries that become empty.
  *
  * @param entries  as locked by `readQueue`
  */
@@ -86,8 +86,8 @@ export async function dequeue(
       await tx.run(SHRINK_ENTRY, [merchantId, id, part, caseIds]);
 }
 
-// `offset 0` here and below keeps one index probe per value. Otherwise a plan cached while the table was small would compare
-// every case with every record.
+// `offset 0` here and below keeps one index probe per value. A plan cached while the table was small would compare every case
+// with every record.
 const ENQUEUE_BY_INVOICE = prepared(
   "poke_cases_by_invoice",
   `with affected as (
@@ -102,7 +102,7 @@ const ENQUEUE_BY_INVOICE = prepared(
    select distinct invoice_id as "invoiceId" from affected where ended_at is null`,
 );
 
-/** Includes ended cases. Returns the invoices that have an open case. */
+/** Also ended ones. Returns invoices that have an open case. */
 export async function enqueueCasesOfInvoices(
   tx: Tx,
   merchantId: string,
@@ -115,14 +115,11 @@ export async function enqueueCasesOfInvoices(
 
 const totalCases = (rows: readonly { cases: number }[]) => rows.reduce((sum, { cases }) => sum + cases, 0);
 
-/**
- * Customers with more are treated as shared accounts (for example one id for all guests), whose cases would be too expensive to
- * reevaluate on every attempt.
- */
+/** Customers with more are shared accounts (such as one id for all guests), too expensive to reevaluate on every attempt. */
 export const MAX_OPEN_CASES_PER_CUSTOMER = 16;
 
-// A case that waits for a new card is queued even for a shared account. The conditions on `ended_at` repeat the index expression:
-// with plain `ended_at is null`, PostgreSQL may scan all open cases for each customer until statistics exist.
+// Cases that wait for a new card are queued even for a shared account. The `ended_at` conditions repeat the index expression, or
+// PostgreSQL may scan all open cases until statistics exist.
 const ENQUEUE_BY_CUSTOMER = prepared(
   "poke_cases_by_customer",
   `with customers as materialized (
@@ -150,9 +147,9 @@ const ENQUEUE_BY_CUSTOMER = prepared(
 );
 
 /**
- * Queues open cases. For a shared account, only those that wait for a new card, even if their card change has expired.
+ * Open ones. For a shared account, only those that wait for a new card, even if their card change has expired.
  *
- * @param exceptInvoiceIds  invoices whose cases the caller queues separately
+ * @param exceptInvoiceIds  queued separately
  */
 export async function enqueueCasesOfCustomers(
   tx: Tx,

@@ -9,7 +9,7 @@ export interface RequestHead {
   head: string;
 }
 
-/** 48 bits of the text's hash, so equal heads need no lookup. */
+/** Equal heads need no lookup: 48 bits of the text's hash. */
 export const createRequestHead = (merchantId: string, head: string): RequestHead => ({
   merchantId,
   id: createHash("sha256").update(head).digest().readUIntBE(0, 6),

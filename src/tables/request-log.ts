@@ -23,9 +23,9 @@ export interface LoggedRequest {
   durationUs: number;
   /** Accepted records, or listed actions. */
   records: number | null;
-  /** New records, or newer versions. */
+  /** Or newer versions. */
   stored: number | null;
-  /** Ignored, because a newer version is stored. */
+  /** A newer version is stored. */
   older: number | null;
   error: string | null;
 }

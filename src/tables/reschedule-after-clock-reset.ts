@@ -1,6 +1,6 @@
 import { type Database, prepared } from "../postgres/database.ts";
 
-// First attempts are due at once; later ones keep their delay from the previous end.
+// First attempts are due at once; later ones keep their delay.
 const DELIVERIES = prepared(
   "bring_deliveries_forward",
   `update deliveries d set due_at = case when w.attempts = 0 then $1 else w.due_at - (a.ended_at - $1) end
@@ -30,7 +30,7 @@ const CASES = prepared(
    returning cardinality(case_ids) as cases`,
 );
 
-/** Reschedules deliveries, and queues cases opened or stepped while a clock was ahead. Returns the number of each. */
+/** Also queues cases opened or stepped while a clock was ahead. Returns the number of each. */
 export async function rescheduleAfterClockReset(db: Database, now: Date, entryId: string) {
   const { rowCount } = await db.run(DELIVERIES, [now]);
   const { rows } = await db.run<{ cases: number }>(CASES, [now, entryId]);

@@ -60,7 +60,7 @@ const SESSIONS = prepared(
 );
 
 /**
- * Dunlin sessions that wait for a lock, and the oldest transaction's age in seconds.
+ * Dunlin sessions waiting for locks, and the oldest transaction's age in seconds.
  *
  * @param owner  the login, which alone sees its sessions
  */

@@ -11,10 +11,7 @@ const COUNT = prepared(
 
 const DELETE_OLD = prepared("delete_old_sign_in_counts", "delete from sign_in_counts where since <= $1");
 
-/**
- * Returns the number since `from`, including this one. Times are real. A first attempt deletes all subjects' outdated counts,
- * because nothing else does.
- */
+/** Since `from`, including this one. Times are real. A first attempt deletes all subjects' outdated counts. */
 export async function countSignInAttempt(tx: Tx, subject: string, realNow: Date, from: Date) {
   const { tries } = (await tx.run<{ tries: number }>(COUNT, [subject, realNow, from])).rows[0]!;
   if (tries === 1) await tx.run(DELETE_OLD, [from]);

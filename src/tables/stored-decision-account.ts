@@ -9,9 +9,7 @@ export type StoredDecisionAccount = AccountSentences & {
   /**
    * Lists separated by `/`: days, hours with their chances, evenly spaced retries, the plan, the values of both (and of a plan
    * with as many retries), and the hours' expected values. A time is minutes after the previous one, a fraction is in
-   * ten-thousandths, and `-` is null.
-   *
-   * Packed, because 150 numbers per account would cost much text and CPU time.
+   * ten-thousandths, and `-` is null. Packed, because 150 numbers per account would cost much text and CPU time.
    */
   numbers: string;
 };

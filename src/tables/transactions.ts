@@ -63,17 +63,17 @@ const FACT_FIELDS = [
   ...(["paymentGatewayName", "paymentGatewayType", "paymentGatewayStatus", "paymentGatewayErrorCode"] as const),
 ] as const;
 
-/** The fields that recovery reads; all would slow planning down. */
+/** Read by recovery; all would slow planning down. */
 export type TransactionFacts = Pick<Transaction, (typeof FACT_FIELDS)[number]>;
 
 const FACT_FIELD_NAMES: readonly string[] = FACT_FIELDS;
 const SELECT_FACTS = `select ${selectList(TRANSACTION_COLUMNS.filter(([, , field]) => FACT_FIELD_NAMES.includes(field)))} from transactions`;
 
 /**
- * Maximum attempts per customer, card and payment method, because a shop may use one customer id for all guests.
+ * Per customer, card and payment method, because a shop may use one customer id for all guests.
  *
  * No network limit allows more than a thousand declines. One is missed only if the card was charged 2,000 times since, within a
- * limit's window, successfully or with other amounts.
+ * limit's window.
  */
 const ATTEMPTS_MAX = 2_000;
 
@@ -186,7 +186,7 @@ const SUCCESS_BEFORE = prepared(
    ) latest`,
 );
 
-/** Each card's latest successful charge that the customer did not initiate, up to `until`. Oldest first. */
+/** Not initiated by the customer; the latest per card, up to `until`. Oldest first. */
 export async function latestSuccessBefore(tx: Tx, merchantId: string, fingerprints: readonly string[], until: Date) {
   const values = [merchantId, encodeTextArray(fingerprints, "text"), until];
   return sortOldestFirst((await tx.run<TransactionFacts>(SUCCESS_BEFORE, values)).rows);
@@ -215,8 +215,8 @@ const DISPUTED = prepared(
 );
 
 /**
- * Disputed payments by these customers, on these invoices, or without a customer on these cards, unless a later charge on the
- * same card or payment method was paid. Oldest first.
+ * By these customers, on these invoices, or without a customer on these cards, unless a later charge on the same card or payment
+ * method was paid. Oldest first.
  */
 export async function standingDisputes(
   tx: Tx,

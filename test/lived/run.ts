@@ -60,7 +60,7 @@ try {
       );
       const { retries, cardChanges, ends, refused } = lived.asked;
       console.log(
-        `    asked for: ${retries} retries, ${lived.tries.length} made${refused > 0 ? `, ${refused} refused` : ""}; ${cardChanges} changes of card; ${ends} ends of dunning`,
+        `    asked for: ${retries} retries, ${lived.retries.length} made${refused > 0 ? `, ${refused} refused` : ""}; ${cardChanges} changes of card; ${ends} ends of dunning`,
       );
     }
 } finally {

@@ -62,7 +62,7 @@ export async function runWorldThroughService(
   world: World,
   { seed, customers, prior, alone = false }: Options,
 ): Promise<ServiceTrial> {
-  const lived: ServiceTrial = { cases: [], tries: [], asked: { retries: 0, cardChanges: 0, ends: 0, refused: 0 } };
+  const lived: ServiceTrial = { cases: [], retries: [], asked: { retries: 0, cardChanges: 0, ends: 0, refused: 0 } };
   const service = openServiceLoops(db, prior, receive);
   const retries = createTimeQueue<{ open: ServiceTrialCase; eventId: string }>();
   const merchants = new Map<string, Merchant>();
@@ -133,11 +133,11 @@ export async function runWorldThroughService(
     told(merchant, bill, { ...bill.first, at: bill.createdAt }, null);
     if (bill.first.approved) return;
     const endsAt = bill.createdAt.getTime() + bill.windowDays * DAY_MS;
-    const triesLeft = maxRetriesFor(bill);
+    const retriesLeft = maxRetriesFor(bill);
     const failed = {
       bill,
       charges: [bill.first],
-      triesLeft,
+      retriesLeft,
       endsAt,
       attempts,
       ...seenBy(merchant),
@@ -160,7 +160,7 @@ export async function runWorldThroughService(
     const charge = world.charge(bill, at);
     charges.push(charge);
     note(merchant, bill, charge);
-    lived.tries.push({ open, choice: { at: nowMs, chance: null }, charge });
+    lived.retries.push({ open, choice: { at: nowMs, chance: null }, charge });
     open.paid = charge.approved;
     told(merchant, bill, { ...charge, at }, eventId);
   }

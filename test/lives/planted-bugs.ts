@@ -74,7 +74,7 @@ export const PLANTED_LIVES_BUGS: readonly PlantedBug[] = [
     "an unpaid version counts for more than payments",
     BALANCE,
     'return state === "UNPAID" ? Math.min(unpaidAmount, amount - sumAmounts(payments)) : unpaidAmount;',
-    "return left;",
+    "return unpaidAmount;",
   ),
   plantedBug(
     "a payment that leaves nothing ends no case",

@@ -6,10 +6,10 @@ export function tellInvoiceStory({ journal, books }: SimulatedYear, invoiceId: s
   const lines: [number, string][] = [];
   const tell = (at: Date | number | null | undefined, text: string) => at != null && lines.push([+at, text]);
   const caseIds = new Set<string>();
-  for (const kase of books.cases.filter((one) => one.invoiceId === invoiceId)) {
-    caseIds.add(kase.id);
-    tell(kase.openedAt, `case opened, unpaid since ${kase.unpaidAt.toISOString()}`);
-    tell(kase.endedAt, `case ended: ${kase.endReason}`);
+  for (const recoveryCase of books.cases.filter((one) => one.invoiceId === invoiceId)) {
+    caseIds.add(recoveryCase.id);
+    tell(recoveryCase.openedAt, `case opened, unpaid since ${recoveryCase.unpaidAt.toISOString()}`);
+    tell(recoveryCase.endedAt, `case ended: ${recoveryCase.endReason}`);
   }
   for (const { kind, record, firstMs, ackMs } of journal.pushes) {
     const payment = record as Transaction;

@@ -22,7 +22,8 @@ export function computeSuspicion({ company, isAbroad }: Subscription, at: number
 export function findRefusal(seed: number, subscription: Subscription, amount: number, at: number): string | null {
   const { company } = subscription;
   const { issuer, state, kind } = company;
-  const toss = (everyMs: number, what: number) => keyedUniform(seed, company.number, Math.floor(at / everyMs), what);
+  const toss = (everyMs: number, purpose: number) =>
+    keyedUniform(seed, company.number, Math.floor(at / everyMs), purpose);
   const outage = findOutageCode(issuer.uptime, at, toss(60_000, 121));
   if (outage !== null) return outage;
   if (company.hasLeft) return company.leaveCode;

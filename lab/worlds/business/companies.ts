@@ -63,7 +63,7 @@ export function createCompany(
   issuers: ReadonlyMap<Country, readonly (readonly [Issuer, number])[]>,
   { edge, gone }: Shares,
 ): Company {
-  const draw = (what: number) => keyedUniform(seed, number, what, 112);
+  const draw = (purpose: number) => keyedUniform(seed, number, purpose, 112);
   const country = chooseWeighted(draw(1), COUNTRIES);
   const issuer = chooseWeighted(draw(2), issuers.get(country)!);
   const kind = chooseWeighted(draw(3), FUNDING_KINDS);
@@ -94,7 +94,9 @@ export function createCompany(
     lands: draw(19) < 0.4 ? 0.4 : 0.1,
     alarms: (0.0034 / 8) * Math.exp(1.2 * (2 * draw(20) - 1)),
     oddity: -7.4 + 1.8 * draw(21),
-    replacement: drawReplacement(YEAR_START, REPLACEMENTS_PER_YEAR, REPLACEMENT_ROUTES, (what) => draw(30 + what)),
+    replacement: drawReplacement(YEAR_START, REPLACEMENTS_PER_YEAR, REPLACEMENT_ROUTES, (purpose) =>
+      draw(30 + purpose),
+    ),
     leavesAt: stepOf(YEAR_START - (Math.log(1 - draw(22)) * 365 * DAY_MS) / gone),
     leaveCode: chooseWeighted(draw(23), LEAVE_CODES),
     hasLeft: false,

@@ -27,7 +27,7 @@ export interface FundingSource {
   keeps: number;
 }
 
-/** Everything that changes. A copy is another future. */
+/** A copy is another future. */
 export interface FundingState extends CardState {
   spent: number;
   cap: number;
@@ -38,7 +38,7 @@ export interface FundingState extends CardState {
   /** The fill in transit; 0 if not fixed in advance. */
   fill: number;
   isOwed: boolean;
-  /** An unread or read failure, or its money or signature is on the way. `waited` counts steps. */
+  /** A failure, unread or read; or its money or signature is on the way. `waited` counts steps. */
   stage: "calm" | "unread" | "read" | "moving";
   waited: number;
   heat: number;
@@ -87,65 +87,65 @@ export function localStepOf({ offsets, work }: FundingSource, step: number): Loc
   };
 }
 
-export function advanceStep(means: FundingSource, state: FundingState, moment: LocalStep, luck: RandomStream) {
-  const { kind } = means;
-  if (kind === "prepaid") spendPrepaid(means, state, moment, luck);
-  else if (kind !== "plain") resetLimit(means, state, moment, luck);
-  if (kind === "limit" || kind === "week" || kind === "line") spend(means, state, moment, luck);
-  if (state.stage !== "calm") handleFailure(means, state, moment, luck);
-  state.heat *= means.keeps;
-  state.memory *= means.keeps;
-  if (luck.draw() < means.alarms) state.heat += 2.5 + 4 * luck.draw();
+export function advanceStep(source: FundingSource, state: FundingState, localStep: LocalStep, random: RandomStream) {
+  const { kind } = source;
+  if (kind === "prepaid") spendPrepaid(source, state, localStep, random);
+  else if (kind !== "plain") resetLimit(source, state, localStep, random);
+  if (kind === "limit" || kind === "week" || kind === "line") spend(source, state, localStep, random);
+  if (state.stage !== "calm") handleFailure(source, state, localStep, random);
+  state.heat *= source.keeps;
+  state.memory *= source.keeps;
+  if (random.draw() < source.alarms) state.heat += 2.5 + 4 * random.draw();
   if (state.awaits === null) return;
   const days = state.refusedFor / STEPS_PER_DAY;
-  // A holder who has not entered the card for days hardly will.
-  const typed = moment.isOffice && days > 0 ? 0.06 * Math.exp(-days / 10) : 0;
-  advanceRenewal(state, moment.hour < 3, typed, luck);
+  // Hardly entered after days.
+  const typed = localStep.isOffice && days > 0 ? 0.06 * Math.exp(-days / 10) : 0;
+  advanceRenewal(state, localStep.hour < 3, typed, random);
 }
 
 /** When its debit settles, one to three working days after its date. */
-function resetLimit(means: FundingSource, state: FundingState, moment: LocalStep, luck: RandomStream) {
-  const { kind, turnsOn, resetHour } = means;
-  const { hour } = moment;
-  const turns = kind === "week" ? moment.weekday === 1 : moment.date === Math.min(turnsOn, moment.lastDate);
+function resetLimit(source: FundingSource, state: FundingState, localStep: LocalStep, random: RandomStream) {
+  const { kind, turnsOn, resetHour } = source;
+  const { hour } = localStep;
+  const turns = kind === "week" ? localStep.weekday === 1 : localStep.date === Math.min(turnsOn, localStep.lastDate);
   if (turns && hour >= resetHour && hour < resetHour + 3) {
-    if (kind !== "vendor") state.pace = means.pace * Math.exp(means.swing * luck.bell());
+    if (kind !== "vendor") state.pace = source.pace * Math.exp(source.swing * random.bell());
     if (kind === "line") state.isOwed = true;
     else state.spent = 0;
-    if (kind === "limit" || kind === "week") state.cap = means.limit;
+    if (kind === "limit" || kind === "week") state.cap = source.limit;
   }
-  if (kind === "line" && state.isOwed && moment.works && hour >= 5 && hour < 8 && luck.draw() < 0.55) {
+  if (kind === "line" && state.isOwed && localStep.works && hour >= 5 && hour < 8 && random.draw() < 0.55) {
     state.isOwed = false;
-    state.spent *= luck.draw() < 0.78 ? 0.03 : 0.3 + 0.45 * luck.draw();
+    state.spent *= random.draw() < 0.78 ? 0.03 : 0.3 + 0.45 * random.draw();
   }
 }
 
 const BUSY_STEPS_PER_MONTH = 90;
 const BUSY_STEPS_PER_WEEK = 21;
 
-function spend({ kind, limit, small }: FundingSource, state: FundingState, { busy }: LocalStep, luck: RandomStream) {
-  let out =
+function spend({ kind, limit, small }: FundingSource, state: FundingState, { busy }: LocalStep, random: RandomStream) {
+  let spent =
     ((limit * state.pace) / (kind === "week" ? BUSY_STEPS_PER_WEEK : BUSY_STEPS_PER_MONTH)) *
     busy *
-    (0.1 + 1.8 * luck.draw());
-  if (luck.draw() < 0.018 * busy) out += limit * (0.03 + 0.25 * luck.draw() * luck.draw());
-  if (state.spent + out <= state.cap) state.spent += out;
-  else if (luck.draw() < 0.35) state.spent = Math.max(state.spent, state.cap - small * luck.draw());
+    (0.1 + 1.8 * random.draw());
+  if (random.draw() < 0.018 * busy) spent += limit * (0.03 + 0.25 * random.draw() * random.draw());
+  if (state.spent + spent <= state.cap) state.spent += spent;
+  else if (random.draw() < 0.35) state.spent = Math.max(state.spent, state.cap - small * random.draw());
 }
 
 /** Filled on the weekday of the run or in the first days of the month. */
-function spendPrepaid(means: FundingSource, state: FundingState, moment: LocalStep, luck: RandomStream) {
-  const { limit, runsOn } = means;
-  const { busy, weekday, date } = moment;
-  let out = (limit / BUSY_STEPS_PER_MONTH) * means.pace * busy * (0.1 + 1.8 * luck.draw());
-  if (luck.draw() < 0.014 * busy) out += limit * (0.05 + 0.25 * luck.draw() * luck.draw());
-  if (out <= state.balance) state.balance -= out;
+function spendPrepaid(source: FundingSource, state: FundingState, localStep: LocalStep, random: RandomStream) {
+  const { limit, runsOn } = source;
+  const { busy, weekday, date } = localStep;
+  let spent = (limit / BUSY_STEPS_PER_MONTH) * source.pace * busy * (0.1 + 1.8 * random.draw());
+  if (random.draw() < 0.014 * busy) spent += limit * (0.05 + 0.25 * random.draw() * random.draw());
+  if (spent <= state.balance) state.balance -= spent;
   const isDue = !state.isFilled && (runsOn === null ? date <= 4 : weekday === runsOn);
-  if (isDue && moment.isOffice && luck.draw() < 0.3) {
+  if (isDue && localStep.isOffice && random.draw() < 0.3) {
     state.isFilled = true;
-    const target = limit * (runsOn === null ? 1 : 0.42) * Math.exp(means.swing * luck.bell());
+    const target = limit * (runsOn === null ? 1 : 0.42) * Math.exp(source.swing * random.bell());
     // Sometimes forgotten.
-    if (state.balance < target && luck.draw() < 0.93) {
+    if (state.balance < target && random.draw() < 0.93) {
       state.fill = target - state.balance;
       state.stage = "moving";
       state.waited = 0;
@@ -154,30 +154,30 @@ function spendPrepaid(means: FundingSource, state: FundingState, moment: LocalSt
   if (runsOn === null ? date === 20 : weekday === (runsOn + 3) % 7) state.isFilled = false;
 }
 
-/** Finance reads in office hours and acts at once or in its run. Money arrives on working days. */
-function handleFailure(means: FundingSource, state: FundingState, moment: LocalStep, luck: RandomStream) {
-  const { kind, runsOn, limit } = means;
+/** In office hours; acts at once or in its run. Money arrives on working days. */
+function handleFailure(source: FundingSource, state: FundingState, localStep: LocalStep, random: RandomStream) {
+  const { kind, runsOn, limit } = source;
   state.waited++;
   const go = (stage: FundingState["stage"]) => {
     state.stage = stage;
     state.waited = 0;
   };
   if (state.stage === "unread") {
-    if (moment.isOffice && luck.draw() < means.notices) go("read");
+    if (localStep.isOffice && random.draw() < source.notices) go("read");
     else if (state.waited > 28 * STEPS_PER_DAY) go("calm");
   } else if (state.stage === "read") {
-    const isRun = kind !== "prepaid" || runsOn === null || moment.weekday === runsOn;
-    if (moment.isOffice && isRun && luck.draw() < 0.4) go("moving");
+    const isRun = kind !== "prepaid" || runsOn === null || localStep.weekday === runsOn;
+    if (localStep.isOffice && isRun && random.draw() < 0.4) go("moving");
   } else if (kind === "prepaid") {
-    if (!moment.works || moment.hour < 6 || moment.hour >= 18 || luck.draw() >= means.lands) return;
-    state.balance += state.fill > 0 ? state.fill : limit * (0.06 + 0.22 * luck.draw());
+    if (!localStep.works || localStep.hour < 6 || localStep.hour >= 18 || random.draw() >= source.lands) return;
+    state.balance += state.fill > 0 ? state.fill : limit * (0.06 + 0.22 * random.draw());
     state.fill = 0;
     go("calm");
-  } else if (moment.isOffice && luck.draw() < 0.09) {
+  } else if (localStep.isOffice && random.draw() < 0.09) {
     // A budget owner raises the limit, or the line is paid down at once.
-    if (kind === "vendor") state.cap *= 1.25 + 0.5 * luck.draw();
-    else if (kind === "line") state.spent *= 0.25 + 0.5 * luck.draw();
-    else state.cap = Math.max(state.cap, state.spent) + limit * (0.05 + 0.2 * luck.draw());
+    if (kind === "vendor") state.cap *= 1.25 + 0.5 * random.draw();
+    else if (kind === "line") state.spent *= 0.25 + 0.5 * random.draw();
+    else state.cap = Math.max(state.cap, state.spent) + limit * (0.05 + 0.2 * random.draw());
     go("calm");
   }
 }

@@ -29,13 +29,13 @@ const NAMES = ["Commerce Bank", "Corporate Bank", "Spend Cards", "Trade Bank", "
 const ADVICE = ["02", "25", "26", "27", "28", "24"] as const;
 const OUTAGE_MEDIAN_MS = 40 * 60_000;
 
-export const createIssuers = (seed: number, luck: RandomStream) =>
+export const createIssuers = (seed: number, random: RandomStream) =>
   createIssuersByCountry(COUNTRIES, NAMES.length, (country, number, rank) =>
-    createIssuer(seed, country, number, rank, luck),
+    createIssuer(seed, country, number, rank, random),
   );
 
-function createIssuer(seed: number, country: Country, number: number, rank: number, luck: RandomStream): Issuer {
-  const draw = (what: number) => keyedUniform(seed, number, what, 111);
+function createIssuer(seed: number, country: Country, number: number, rank: number, random: RandomStream): Issuer {
+  const draw = (purpose: number) => keyedUniform(seed, number, purpose, 111);
   const upkeep = {
     perMonth: 0.4 + 4.5 * draw(1) * draw(2),
     medianMs: OUTAGE_MEDIAN_MS,
@@ -46,7 +46,7 @@ function createIssuer(seed: number, country: Country, number: number, rank: numb
     number,
     name: `${country.code} ${NAMES[rank]}`,
     brand: isAmex ? "amex" : draw(3) < 0.55 ? "visa" : "mastercard",
-    uptime: createOutages(seed, number, SIMULATION_START, SIMULATION_END, upkeep, luck),
+    uptime: createOutages(seed, number, SIMULATION_START, SIMULATION_END, upkeep, random),
     masks: draw(4) < 0.25 ? 0.6 : 0.05,
     limitCode: draw(5) < 0.22 ? "61" : "51",
     advises: draw(6) < 0.5 ? 0 : 0.7 * draw(7),

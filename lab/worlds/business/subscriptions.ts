@@ -109,11 +109,11 @@ export function createSubscriptions(
   seed: number,
   customers: number,
   shares: Shares,
-  luck: RandomStream,
+  random: RandomStream,
 ): Subscription[] {
-  const issuers = createIssuers(seed, luck);
+  const issuers = createIssuers(seed, random);
   return Array.from({ length: customers }, (_, number) => {
-    const draw = (what: number) => keyedUniform(seed, number, what, 113);
+    const draw = (purpose: number) => keyedUniform(seed, number, purpose, 113);
     const merchant = chooseWeighted(draw(1), MERCHANTS);
     const price = merchant.prices[Math.floor(merchant.prices.length * draw(2))]!;
     const count = merchant.sellsSeats ? 1 + Math.floor(Math.exp(2.2 * (draw(3) + draw(4) - 0.6))) : 1;

@@ -6,7 +6,7 @@ import { world } from "./world.ts";
 
 const HOUR_MS = 3_600_000;
 const bills = [...world().bills(3, 300)];
-const declinedOf = (of: readonly Bill[]) => of.filter(({ first }) => !first.approved);
+const declinedOf = (bills: readonly Bill[]) => bills.filter(({ first }) => !first.approved);
 const assertWithin = (value: number, low: number, high: number) => assert.ok(value >= low && value <= high, `${value}`);
 
 test("a seed yields one year of invoices, and another seed another year", () => {
@@ -34,7 +34,9 @@ test("a charge reports its card, and Mastercard declines sometimes carry advice"
   const advised = declinedOf(bills).filter(({ first }) => first.networkAdviceCode).length;
   assertWithin(advised / declinedOf(bills).length, 0.03, 0.25);
   const cards = Map.groupBy(bills, ({ customerId }) => customerId);
-  const replaced = [...cards.values()].filter((of) => new Set(of.map(({ first }) => first.cardFingerprint)).size > 1);
+  const replaced = [...cards.values()].filter(
+    (bills) => new Set(bills.map(({ first }) => first.cardFingerprint)).size > 1,
+  );
   assertWithin(replaced.length / cards.size, 0.1, 0.35);
 });
 
@@ -45,8 +47,8 @@ test("an outage affects most cards of the issuer and hardly any others", () => {
 });
 
 test("the oracle's chances match the outcomes of retries, soon after the failure and days later", () => {
-  const tries = [2, 6].flatMap((days) => predictRetries(world(), 2, 150, days));
-  const [all, unlikely, , likely] = predictionErrors(tries);
+  const retries = [2, 6].flatMap((days) => predictRetries(world(), 2, 150, days));
+  const [all, unlikely, , likely] = predictionErrors(retries);
   assertWithin(all!, -0.03, 0.03);
   assertWithin(unlikely!, -0.04, 0.04);
   assertWithin(likely!, -0.07, 0.07);
@@ -59,10 +61,10 @@ test("a declined attempt makes the issuer more suspicious, and the oracle accoun
   let after = 0;
   for (const bill of companies.bills(4, 150)) {
     if (bill.first.networkDeclineCode !== "05") continue;
-    const soon = new Date(bill.createdAt.getTime() + HOUR_MS);
+    const soonAfter = new Date(bill.createdAt.getTime() + HOUR_MS);
     const later = new Date(bill.createdAt.getTime() + 5 * HOUR_MS);
     before += companies.approval(bill, later);
-    foreseen += companies.approval(bill, later, [soon]);
+    foreseen += companies.approval(bill, later, [soonAfter]);
     companies.charge(bill, bill.createdAt);
     after += companies.approval(bill, later);
   }
@@ -75,14 +77,14 @@ test("enough charges use up a limit, but never a plain card's", () => {
   const last = new Map<string, Bill>();
   for (const bill of companies.bills(5, 60)) last.set(bill.customerId, bill);
   const at = new Date(Math.max(...[...last.values()].map(({ createdAt }) => createdAt.getTime())));
-  const ends = [...last.values()].map((bill) => {
+  const lastAnswers = [...last.values()].map((bill) => {
     for (let n = 0; n < 60; n++) {
       const { approved, networkDeclineCode } = companies.charge(bill, at);
       if (!approved) return networkDeclineCode!;
     }
     return "paid";
   });
-  const share = (...codes: string[]) => ends.filter((end) => codes.includes(end)).length / ends.length;
+  const share = (...codes: string[]) => lastAnswers.filter((end) => codes.includes(end)).length / lastAnswers.length;
   assertWithin(share("51", "61"), 0.3, 0.7);
   assertWithin(share("paid"), 0.2, 0.55);
 });

@@ -15,13 +15,12 @@ import { createSubscriptions, generateBills, type Subscription } from "./subscri
 /**
  * World 4: software paid by companies in many time zones, without pay days. Limits fill up and reset, prepaid cards are filled in
  * office hours, lines are paid down monthly, virtual cards are capped for one vendor. Suspicion rises with declines and fades.
- * Cards are replaced, issuers have outages, companies close.
  *
  * Options: `edge` (share of companies whose limits are used up before they reset), `gone` (departures per company and year).
  */
 export const world: CreateWorld = (options) => {
   const shares = parseNumberOptions(options, { edge: 0.115, gone: 0.18 }, ["edge"]);
-  const luck = createRandomStream();
+  const random = createRandomStream();
   const foresight = createFutureOracle(() => newFundingState(0));
   let seed = 0;
   let now = 0;
@@ -31,8 +30,8 @@ export const world: CreateWorld = (options) => {
 
   const advance = (company: Company, until: number) =>
     advanceLife(company, until, (step) => {
-      luck.begin(seed, company.number, step, 131);
-      advanceStep(company, company.state, localStepOf(company, step), luck);
+      random.begin(seed, company.number, step, 131);
+      advanceStep(company, company.state, localStepOf(company, step), random);
     });
 
   function attempt(bill: Omit<Bill, "first">, at: number): Charge {
@@ -55,18 +54,18 @@ export const world: CreateWorld = (options) => {
   }
 
   const futuresOf = (bill: Bill, company: Company) =>
-    foresight.look({
+    foresight.openFutures({
       billId: bill.id,
       version: company.version,
       now,
       until: bill.createdAt.getTime() + (bill.windowDays + 1) * DAY_MS,
       state: company.state,
-      begin: (step) => luck.begin(seed, company.number, step, 132),
+      begin: (step) => random.begin(seed, company.number, step, 132),
       live(states, step) {
-        const moment = localStepOf(company, step);
-        for (const state of states) advanceStep(company, state, moment, luck);
+        const localStep = localStepOf(company, step);
+        for (const state of states) advanceStep(company, state, localStep, random);
       },
-      meets: (state) =>
+      outcomeOf: (state) =>
         state.awaits === null && hasFundsFor(company, state, bill.amount / 100) ? state.heat + state.memory : Infinity,
     });
 
@@ -76,7 +75,7 @@ export const world: CreateWorld = (options) => {
       seed = givenSeed;
       now = 0;
       foresight.forget();
-      subscriptions = createSubscriptions(seed, customers, shares, luck);
+      subscriptions = createSubscriptions(seed, customers, shares, random);
       for (const bill of generateBills(seed, subscriptions))
         yield { ...bill, first: attempt(bill, bill.createdAt.getTime()) };
     },
@@ -97,17 +96,17 @@ export const world: CreateWorld = (options) => {
         since = until;
       };
       for (const each of tried) {
-        const then = each.getTime();
-        if (then >= time) continue;
-        fade(then);
-        const suspicion = computeSuspicion(subscription, then) + memory;
-        futures.inVain(then, (met) => (1 - MIN_FAILURE_CHANCE) * (1 - declineRate(suspicion + met)));
+        const attemptedAt = each.getTime();
+        if (attemptedAt >= time) continue;
+        fade(attemptedAt);
+        const suspicion = computeSuspicion(subscription, attemptedAt) + memory;
+        futures.weighFailure(attemptedAt, (value) => (1 - MIN_FAILURE_CHANCE) * (1 - declineRate(suspicion + value)));
         memory = Math.min(MAX_DECLINE_MEMORY, memory + issuer.memory);
       }
       fade(time);
       const suspicion = computeSuspicion(subscription, time) + memory;
       return (
-        futures.chance(time, (met) => 1 - declineRate(suspicion + met)) * (1 - downChance(issuer.uptime, now, time))
+        futures.chance(time, (value) => 1 - declineRate(suspicion + value)) * (1 - downChance(issuer.uptime, now, time))
       );
     },
   };

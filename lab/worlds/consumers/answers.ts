@@ -16,7 +16,8 @@ export function refusalRateAt({ issuer, offsets }: Pick<Person, "issuer" | "offs
 
 export function findRefusal(seed: number, person: Person, amount: number, at: number): string | null {
   const { issuer, state } = person;
-  const toss = (everyMs: number, what: number) => keyedUniform(seed, person.number, Math.floor(at / everyMs), what);
+  const toss = (everyMs: number, purpose: number) =>
+    keyedUniform(seed, person.number, Math.floor(at / everyMs), purpose);
   const outage = findOutageCode(issuer.uptime, at, toss(60_000, 151));
   if (outage !== null) return outage;
   if (person.hasLeft) return person.leaveCode;

@@ -44,10 +44,10 @@ const americanZone = (utcOffsetHours: number): Zone => ({ utcOffsetHours, summer
 function defineCountry(
   code: string,
   zones: readonly Zone[],
-  of: Pick<Country, "currency" | "incomes" | "prices" | "wages" | "benefits">,
+  profile: Pick<Country, "currency" | "incomes" | "prices" | "wages" | "benefits">,
 ): Country {
   return {
-    ...of,
+    ...profile,
     code,
     utcOffsetHours: zones[0]!.utcOffsetHours,
     clocks: zones.map((zone) => computeOffsets(zone, CALENDAR)),
@@ -56,9 +56,9 @@ function defineCountry(
 }
 
 /**
- * With percentages. US wages as in `COUNTRY_PROFILES`, Australian ones weekly or every other week. US benefits come on the 1st,
- * 3rd or a Wednesday by birthday, British ones every four weeks or on a date, Spanish ones on the 25th or in the first days.
- * Other shares are guesses.
+ * US wages as in `COUNTRY_PROFILES`, Australian ones weekly or every other week. US benefits come on the 1st, 3rd or a Wednesday
+ * by birthday, British ones every four weeks or on a date, Spanish ones on the 25th or in the first days. Other shares are
+ * guesses.
  */
 export const COUNTRIES: readonly (readonly [Country, number])[] = [
   [

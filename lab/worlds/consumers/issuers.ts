@@ -22,13 +22,13 @@ const NAMES = ["First", "Union", "People's", "Neo", "Savings", "Pocket"] as cons
 const ADVICE = ["02", "25", "26", "27", "24"] as const;
 const OUTAGE_MEDIAN_MS = 35 * 60_000;
 
-export const createIssuers = (seed: number, luck: RandomStream) =>
+export const createIssuers = (seed: number, random: RandomStream) =>
   createIssuersByCountry(COUNTRIES, NAMES.length, (country, number, rank) =>
-    createIssuer(seed, country, number, rank, luck),
+    createIssuer(seed, country, number, rank, random),
   );
 
-function createIssuer(seed: number, country: Country, number: number, rank: number, luck: RandomStream): Issuer {
-  const draw = (what: number) => keyedUniform(seed, number, what, 141);
+function createIssuer(seed: number, country: Country, number: number, rank: number, random: RandomStream): Issuer {
+  const draw = (purpose: number) => keyedUniform(seed, number, purpose, 141);
   const upkeep = {
     perMonth: 0.6 + 4 * draw(1) * draw(2),
     medianMs: OUTAGE_MEDIAN_MS,
@@ -37,7 +37,7 @@ function createIssuer(seed: number, country: Country, number: number, rank: numb
   return {
     name: `${country.code} ${NAMES[rank]} Bank`,
     brand: draw(3) < 0.6 ? "visa" : "mastercard",
-    uptime: createOutages(seed, number, SIMULATION_START, SIMULATION_END, upkeep, luck),
+    uptime: createOutages(seed, number, SIMULATION_START, SIMULATION_END, upkeep, random),
     masks: draw(4) < 0.22 ? 0.8 : 0.05,
     isStrict: draw(5) < 0.3,
     advises: draw(6) < 0.5 ? 0 : 0.7 * draw(7),

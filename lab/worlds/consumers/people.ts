@@ -72,11 +72,11 @@ export function createPerson(
   issuers: ReadonlyMap<Country, readonly (readonly [Issuer, number])[]>,
   scales: PopulationScales,
 ): Person {
-  const draw = (what: number) => keyedUniform(seed, number, what, 142);
+  const draw = (purpose: number) => keyedUniform(seed, number, purpose, 142);
   const country = chooseWeighted(draw(1), COUNTRIES);
   const kind = drawKind(scales.tight, draw(3));
-  const spread = (first: number) => (draw(first) + draw(first + 1) + draw(first + 2) - 1.5) * 2;
-  const income = country.incomes * MONTHLY_INCOMES[kind] * Math.exp(0.4 * spread(4));
+  const drawSpread = (first: number) => (draw(first) + draw(first + 1) + draw(first + 2) - 1.5) * 2;
+  const income = country.incomes * MONTHLY_INCOMES[kind] * Math.exp(0.4 * drawSpread(4));
   const rhythm = chooseWeighted(draw(7), country.wages);
   const earns = kind === "tight" || kind === "steady" || (kind === "family" && draw(8) < 0.3);
   const wage = earns ? (income * (kind === "steady" ? 0.6 : 0.42)) / payCountPerMonth(rhythm) : 0;
@@ -85,7 +85,7 @@ export function createPerson(
       ? income * (0.045 + 0.5 * draw(9))
       : draw(9) < 0.3
         ? 4 + 20 * draw(10)
-        : 35 * country.incomes * Math.exp(1.1 * spread(10) + 0.8);
+        : 35 * country.incomes * Math.exp(1.1 * drawSpread(10) + 0.8);
   const [least, more] = SPENDING_DAYS[kind];
   const jobs = draw(13) < 0.55 ? LATE_JOB_CHANCES : WEEKDAY_JOB_CHANCES;
   const jobsADay = jobs.reduce((sum, chance) => sum + chance, 0) / 7;
@@ -120,7 +120,9 @@ export function createPerson(
     alarms: (0.0016 / STEPS_PER_DAY) * Math.exp(1.4 * (draw(27) * 2 - 1)),
     dayLimit: draw(28) < 0.4 ? 15 + (income / 30) * (0.5 + 2.4 * draw(29)) : Number.POSITIVE_INFINITY,
     rushes: draw(30) < 0.1 ? 0.004 : 0,
-    replacement: drawReplacement(YEAR_START, REPLACEMENTS_PER_YEAR, REPLACEMENT_ROUTES, (what) => draw(40 + what)),
+    replacement: drawReplacement(YEAR_START, REPLACEMENTS_PER_YEAR, REPLACEMENT_ROUTES, (purpose) =>
+      draw(40 + purpose),
+    ),
     leavesAt: stepOf(YEAR_START - (Math.log(1 - draw(31)) * 365 * DAY_MS) / (DEPARTURES_PER_YEAR * scales.left)),
     leaveCode: chooseWeighted(draw(32), LEAVE_CODES),
     hasLeft: false,

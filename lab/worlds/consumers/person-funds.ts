@@ -30,7 +30,7 @@ export interface PersonFinances {
   alarms: number;
   /** Per day. */
   dayLimit: number;
-  /** So many payments in a row that the issuer accepts no more. */
+  /** The issuer accepts no more payments in a row. */
   rushes: number;
 }
 
@@ -91,62 +91,62 @@ export function localStepOf({ offsets, work, season }: PersonFinances, step: num
 
 export const CARD_ENTRY_CHANCE = 0.03;
 
-export function advanceStep(means: PersonFinances, state: PersonState, moment: LocalStep, luck: RandomStream) {
-  const { hour } = moment;
-  if (moment.day !== state.day) beginDay(means, state, moment, luck);
-  receivePay(means, state, moment, luck);
-  if (hour >= 6) spendMoney(means, state, moment, luck);
+export function advanceStep(finances: PersonFinances, state: PersonState, localStep: LocalStep, random: RandomStream) {
+  const { hour } = localStep;
+  if (localStep.day !== state.day) beginDay(finances, state, localStep, random);
+  receivePay(finances, state, localStep, random);
+  if (hour >= 6) spendMoney(finances, state, localStep, random);
   if (state.rush > 0) state.rush--;
-  if (state.noticedFor > 0) topUp(means, state, moment, luck);
-  updateHold(means, state, luck);
+  if (state.noticedFor > 0) topUp(finances, state, localStep, random);
+  updateHold(finances, state, random);
   if (state.awaits === null) return;
   const typed = hour >= 8 ? CARD_ENTRY_CHANCE * Math.exp(-state.refusedFor / STEPS_PER_DAY / 9) : 0;
-  advanceRenewal(state, moment.step === 1, typed, luck);
+  advanceRenewal(state, localStep.step === 1, typed, random);
 }
 
-function beginDay(means: PersonFinances, state: PersonState, { day }: LocalStep, luck: RandomStream) {
+function beginDay(finances: PersonFinances, state: PersonState, { day }: LocalStep, random: RandomStream) {
   state.day = day;
   state.spent = 0;
-  if (means.payDays[day]) state.isPaySoon = true;
-  if (means.grantDays[day] && luck.draw() < 0.97) state.balance += means.grant;
-  if (means.job > 0 && luck.draw() < (state.isBooked ? 1 / 24 : 1 / 8)) state.isBooked = !state.isBooked;
+  if (finances.payDays[day]) state.isPaySoon = true;
+  if (finances.grantDays[day] && random.draw() < 0.97) state.balance += finances.grant;
+  if (finances.job > 0 && random.draw() < (state.isBooked ? 1 / 24 : 1 / 8)) state.isBooked = !state.isBooked;
 }
 
-function receivePay(means: PersonFinances, state: PersonState, moment: LocalStep, luck: RandomStream) {
-  if (state.isPaySoon && moment.step === means.postsIn && moment.works && luck.draw() < means.punctual) {
+function receivePay(finances: PersonFinances, state: PersonState, localStep: LocalStep, random: RandomStream) {
+  if (state.isPaySoon && localStep.step === finances.postsIn && localStep.works && random.draw() < finances.punctual) {
     state.isPaySoon = false;
-    const bonus = means.hasBonus && moment.isBonusTime ? 1.6 : 1;
-    state.balance += Math.max(0, means.wage * (1 + 0.1 * luck.bell()) * bonus);
+    const bonus = finances.hasBonus && localStep.isBonusTime ? 1.6 : 1;
+    state.balance += Math.max(0, finances.wage * (1 + 0.1 * random.bell()) * bonus);
   }
-  const chance = (means.jobs[moment.weekday]! * (state.isBooked ? 1 : 0.12)) / 5;
-  if (means.job > 0 && moment.hour >= 9 && luck.draw() < chance)
-    state.balance += means.job * Math.exp(0.6 * luck.bell() - 0.18);
+  const chance = (finances.jobs[localStep.weekday]! * (state.isBooked ? 1 : 0.12)) / 5;
+  if (finances.job > 0 && localStep.hour >= 9 && random.draw() < chance)
+    state.balance += finances.job * Math.exp(0.6 * random.bell() - 0.18);
 }
 
-function spendMoney(means: PersonFinances, state: PersonState, { busy }: LocalStep, luck: RandomStream) {
-  if (state.balance > means.cushion) {
-    const share = 1 - Math.exp((-means.rate / 6) * busy * (0.2 + 1.6 * luck.draw()));
-    const out = (state.balance - means.cushion) * share;
-    state.balance -= out;
-    state.spent += out * 0.6;
+function spendMoney(finances: PersonFinances, state: PersonState, { busy }: LocalStep, random: RandomStream) {
+  if (state.balance > finances.cushion) {
+    const share = 1 - Math.exp((-finances.rate / 6) * busy * (0.2 + 1.6 * random.draw()));
+    const spent = (state.balance - finances.cushion) * share;
+    state.balance -= spent;
+    state.spent += spent * 0.6;
   }
-  state.balance -= Math.min(state.balance, (means.income / 30) * 0.02 * (0.5 + luck.draw()));
-  if (luck.draw() < means.surprises) {
-    const out = Math.min(state.balance, means.income * (0.04 + 0.3 * luck.draw() * luck.draw()));
-    state.balance -= out;
-    state.spent += out * 0.5;
+  state.balance -= Math.min(state.balance, (finances.income / 30) * 0.02 * (0.5 + random.draw()));
+  if (random.draw() < finances.surprises) {
+    const spent = Math.min(state.balance, finances.income * (0.04 + 0.3 * random.draw() * random.draw()));
+    state.balance -= spent;
+    state.spent += spent * 0.5;
   }
-  if (means.rushes > 0 && state.rush === 0 && luck.draw() < means.rushes * busy)
-    state.rush = drawRushSteps(luck.draw());
+  if (finances.rushes > 0 && state.rush === 0 && random.draw() < finances.rushes * busy)
+    state.rush = drawRushSteps(random.draw());
 }
 
 export const drawRushSteps = (draw: number) => 6 + Math.floor(18 * draw);
 
 /** When awake, most likely soon; forgotten after weeks. */
-function topUp(means: PersonFinances, state: PersonState, { hour }: LocalStep, luck: RandomStream) {
+function topUp(finances: PersonFinances, state: PersonState, { hour }: LocalStep, random: RandomStream) {
   state.noticedFor++;
-  if (hour >= 7 && luck.draw() < means.haste * Math.exp(-state.noticedFor / means.forgets)) {
-    state.balance += state.missing * (1.02 + 1.5 * luck.draw() * luck.draw());
+  if (hour >= 7 && random.draw() < finances.haste * Math.exp(-state.noticedFor / finances.forgets)) {
+    state.balance += state.missing * (1.02 + 1.5 * random.draw() * random.draw());
     state.noticedFor = 0;
   } else if (state.noticedFor > 20 * STEPS_PER_DAY) state.noticedFor = 0;
 }
@@ -155,15 +155,15 @@ export const HOLD_LIFT_CHANCES = { short: 0.028, clearing: 0.055, long: 0.0045 }
 
 export const LONG_HOLD_RATE = 0.22;
 
-function updateHold(means: PersonFinances, state: PersonState, luck: RandomStream) {
+function updateHold(finances: PersonFinances, state: PersonState, random: RandomStream) {
   if (state.hold !== "none") {
-    if (luck.draw() < HOLD_LIFT_CHANCES[state.hold]) state.hold = "none";
-  } else if (luck.draw() < means.alarms) state.hold = luck.draw() < LONG_HOLD_RATE ? "long" : "short";
+    if (random.draw() < HOLD_LIFT_CHANCES[state.hold]) state.hold = "none";
+  } else if (random.draw() < finances.alarms) state.hold = random.draw() < LONG_HOLD_RATE ? "long" : "short";
 }
 
-export function canPay(means: PersonFinances, state: PersonState, amount: number): boolean {
+export function canPay(finances: PersonFinances, state: PersonState, amount: number): boolean {
   const isUsable = state.awaits === null && state.hold === "none" && state.rush === 0;
-  return isUsable && state.balance >= amount && state.spent + amount <= means.dayLimit;
+  return isUsable && state.balance >= amount && state.spent + amount <= finances.dayLimit;
 }
 
 export function applyPayment(state: PersonState, amount: number) {

@@ -45,12 +45,12 @@ export function createSubscriptions(
   seed: number,
   customers: number,
   scales: PopulationScales,
-  luck: RandomStream,
+  random: RandomStream,
 ): Subscription[] {
-  const issuers = createIssuers(seed, luck);
+  const issuers = createIssuers(seed, random);
   const found: Subscription[] = [];
   for (let number = 0; number < customers; number++) {
-    const draw = (what: number) => keyedUniform(seed, number, what, 143);
+    const draw = (purpose: number) => keyedUniform(seed, number, purpose, 143);
     const other = draw(1) < 0.12 ? found.at(-1) : undefined;
     const person = other?.person ?? createPerson(seed, number, issuers, scales);
     const merchant = chooseWeighted(

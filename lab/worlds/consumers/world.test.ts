@@ -6,7 +6,7 @@ import { world } from "./world.ts";
 
 const HOUR_MS = 3_600_000;
 const bills = [...world().bills(3, 300)];
-const declinedOf = (of: readonly Bill[]) => of.filter(({ first }) => !first.approved);
+const declinedOf = (bills: readonly Bill[]) => bills.filter(({ first }) => !first.approved);
 const assertWithin = (value: number, low: number, high: number) => assert.ok(value >= low && value <= high, `${value}`);
 
 test("a seed yields one year of invoices, and another seed another year", () => {
@@ -35,7 +35,7 @@ test("a charge reports its card, Mastercard declines carry advice, and some card
   const advised = declinedOf(bills).filter(({ first }) => first.networkAdviceCode).length;
   assertWithin(advised / declinedOf(bills).length, 0.03, 0.25);
   const cards = Map.groupBy(bills, ({ first }) => first.cardFingerprint);
-  const isShared = (of: Bill[]) => new Set(of.map(({ customerId }) => customerId)).size > 1;
+  const isShared = (bills: Bill[]) => new Set(bills.map(({ customerId }) => customerId)).size > 1;
   assertWithin([...cards.values()].filter(isShared).length / 300, 0.07, 0.18);
 });
 
@@ -46,8 +46,8 @@ test("an outage affects most cards of the issuer and hardly any others", () => {
 });
 
 test("the oracle's chances match the outcomes of retries, soon after the failure and days later", () => {
-  const tries = [2, 6].flatMap((days) => predictRetries(world(), 2, 150, days));
-  const [all, unlikely, , likely] = predictionErrors(tries);
+  const answers = [2, 6].flatMap((days) => predictRetries(world(), 2, 150, days));
+  const [all, unlikely, , likely] = predictionErrors(answers);
   assertWithin(all!, -0.03, 0.03);
   assertWithin(unlikely!, -0.04, 0.04);
   assertWithin(likely!, -0.07, 0.07);
@@ -55,37 +55,40 @@ test("the oracle's chances match the outcomes of retries, soon after the failure
 
 test("an invoice declined for missing funds is likelier paid in the days after a pay day", () => {
   const people = world();
-  const best: number[] = [];
-  const usual: number[] = [];
+  const bestChances: number[] = [];
+  const usualChances: number[] = [];
   for (const bill of people.bills(4, 150)) {
     if (bill.first.networkDeclineCode !== "51" || bill.windowDays < 21) continue;
     const chances = Array.from({ length: 80 }, (_, n) =>
       people.approval(bill, new Date(bill.createdAt.getTime() + (n + 1) * 6 * HOUR_MS)),
     );
-    best.push(Math.max(...chances));
-    usual.push(chances.reduce((sum, chance) => sum + chance, 0) / chances.length);
+    bestChances.push(Math.max(...chances));
+    usualChances.push(chances.reduce((sum, chance) => sum + chance, 0) / chances.length);
   }
-  const mean = (of: readonly number[]) => of.reduce((sum, each) => sum + each, 0) / of.length;
-  assert.ok(mean(best) > 1.5 * mean(usual), `${mean(best)} at best, ${mean(usual)} usually`);
+  const mean = (values: readonly number[]) => values.reduce((sum, each) => sum + each, 0) / values.length;
+  assert.ok(
+    mean(bestChances) > 1.5 * mean(usualChances),
+    `${mean(bestChances)} at best, ${mean(usualChances)} usually`,
+  );
 });
 
 test("the world reports the days of wages and benefits, after which chances are better, and none for gig workers", () => {
   const people = world();
-  const [usual, paid, told]: [number[], number[], boolean[]] = [[], [], []];
+  const [usualChances, paid, areOnPayDay]: [number[], number[], boolean[]] = [[], [], []];
   for (const bill of people.bills(4, 150)) {
     if (bill.first.networkDeclineCode !== "51") continue;
     const isPayDay = people.payDays!(bill);
-    told.push(isPayDay !== null);
+    areOnPayDay.push(isPayDay !== null);
     for (let days = 1; days <= 14 && isPayDay; days++) {
       const at = new Date(bill.createdAt.getTime() + days * 24 * HOUR_MS);
       const chance = people.approval(bill, at);
-      usual.push(chance);
+      usualChances.push(chance);
       if (isPayDay(Math.floor(at.getTime() / (24 * HOUR_MS)) - 1)) paid.push(chance);
     }
   }
-  const mean = (of: readonly number[]) => of.reduce((sum, each) => sum + each, 0) / of.length;
-  assert.ok(mean(paid) > 1.2 * mean(usual), `${mean(paid)} after, ${mean(usual)} usually`);
-  assert.deepEqual([told.includes(true), told.includes(false)], [true, true]);
+  const mean = (values: readonly number[]) => values.reduce((sum, each) => sum + each, 0) / values.length;
+  assert.ok(mean(paid) > 1.2 * mean(usualChances), `${mean(paid)} after, ${mean(usualChances)} usually`);
+  assert.deepEqual([areOnPayDay.includes(true), areOnPayDay.includes(false)], [true, true]);
 });
 
 test("a second decline within a day blocks the cards of some issuers, and the oracle accounts for it", () => {
@@ -112,11 +115,11 @@ test("enough charges use up every person's money", () => {
   for (const bill of people.bills(6, 60)) last.set(bill.customerId, bill);
   const at = new Date(Math.max(...[...last.values()].map(({ createdAt }) => createdAt.getTime())));
   for (const bill of last.values()) {
-    const tries = Array.from({ length: 2000 }, () => people.charge(bill, at).approved);
-    const paid = tries.filter(Boolean).length;
+    const answers = Array.from({ length: 2000 }, () => people.charge(bill, at).approved);
+    const paid = answers.filter(Boolean).length;
     assert.ok(paid < 2000, `${bill.customerId} paid ${paid}`);
     // Money that is gone at that time stays gone.
-    assert.equal(tries.lastIndexOf(true), paid - 1);
+    assert.equal(answers.lastIndexOf(true), paid - 1);
   }
 });
 

@@ -14,15 +14,15 @@ import { CALENDAR } from "./year.ts";
 
 /**
  * World 5: streaming, gyms, boxes and news paid from debit cards and wallets. Money comes as wages, jobs, benefits and top-ups
- * after a mail, and goes in proportion to the balance, on necessities, and on large expenses. A charge needs the money, a good
- * card, an issuer that is up, no hold, and room in the day's limit. Some issuers block a card after two declines in a day.
+ * after a mail, and goes in proportion to the balance. A charge needs money, a good card, an issuer that is up, no hold, and room
+ * in the day's limit. Some issuers block a card after two declines in a day.
  *
  * Options: `tight` (scale of the share of households that live from hand to mouth), `left` (scale of the share of customers who
  * leave for good).
  */
 export const world: CreateWorld = (options) => {
   const scales = parseNumberOptions(options, { tight: 1, left: 1 });
-  const luck = createRandomStream();
+  const random = createRandomStream();
   const foresight = createFutureOracle(newPersonState);
   let seed = 0;
   let now = 0;
@@ -32,8 +32,8 @@ export const world: CreateWorld = (options) => {
 
   const advance = (person: Person, until: number) =>
     advanceLife(person, until, (step) => {
-      luck.begin(seed, person.number, step, 161);
-      advanceStep(person, person.state, localStepOf(person, step), luck);
+      random.begin(seed, person.number, step, 161);
+      advanceStep(person, person.state, localStepOf(person, step), random);
     });
 
   function attempt(bill: Omit<Bill, "first">, at: number): Charge {
@@ -61,18 +61,18 @@ export const world: CreateWorld = (options) => {
 
   /** Paid (1) or not (0). */
   const futuresOf = (bill: Bill, person: Person) =>
-    foresight.look({
+    foresight.openFutures({
       billId: bill.id,
       version: person.version,
       now,
       until: bill.createdAt.getTime() + (bill.windowDays + 1) * DAY_MS,
       state: person.state,
-      begin: (step) => luck.begin(seed, person.number, step, 163),
+      begin: (step) => random.begin(seed, person.number, step, 163),
       live(states, step) {
-        const moment = localStepOf(person, step);
-        for (const state of states) advanceStep(person, state, moment, luck);
+        const localStep = localStepOf(person, step);
+        for (const state of states) advanceStep(person, state, localStep, random);
       },
-      meets: (state) => Number(canPay(person, state, bill.amount / 100)),
+      outcomeOf: (state) => Number(canPay(person, state, bill.amount / 100)),
     });
 
   return {
@@ -81,7 +81,7 @@ export const world: CreateWorld = (options) => {
       seed = givenSeed;
       now = 0;
       foresight.forget();
-      subscriptions = createSubscriptions(seed, customers, scales, luck);
+      subscriptions = createSubscriptions(seed, customers, scales, random);
       for (const bill of generateBills(seed, subscriptions))
         yield { ...bill, first: attempt(bill, bill.createdAt.getTime()) };
     },
@@ -102,18 +102,18 @@ export const world: CreateWorld = (options) => {
       const time = at.getTime();
       let { declinedAt, blockedUntil } = person;
       for (const each of tried) {
-        const then = each.getTime();
-        if (then >= time) continue;
+        const attemptedAt = each.getTime();
+        if (attemptedAt >= time) continue;
         // An attempt on a blocked card shows nothing about the money.
-        if (then >= blockedUntil) {
-          blockedUntil = findBlockEnd(issuer, then, declinedAt);
-          futures.inVain(then, (met) => (1 - MIN_FAILURE_CHANCE) * met);
+        if (attemptedAt >= blockedUntil) {
+          blockedUntil = findBlockEnd(issuer, attemptedAt, declinedAt);
+          futures.weighFailure(attemptedAt, (value) => (1 - MIN_FAILURE_CHANCE) * value);
         }
-        declinedAt = then;
+        declinedAt = attemptedAt;
       }
       if (time < blockedUntil) return 0;
       return (
-        futures.chance(time, (met) => met) *
+        futures.chance(time, (value) => value) *
         (1 - refusalRateAt(person, time)) *
         (1 - downChance(issuer.uptime, now, time))
       );

@@ -58,7 +58,7 @@ async function invoicePage({ ports }: Console, visit: Visit): Promise<Page> {
     conflictsOf(db, merchantId, [id]),
   ]);
   if (!explained) throw notFoundError("invoice with this id");
-  const { invoice, case: kase, earlierCases } = explained;
+  const { invoice, case: recoveryCase, earlierCases } = explained;
   const earlier = await explanatoryDecisions(
     db,
     merchantId,
@@ -68,7 +68,7 @@ async function invoicePage({ ports }: Console, visit: Visit): Promise<Page> {
   const expandedActionId = decision ?? decisions.findLast(hasConsideredTimes)?.actionId ?? null;
   const latest = listed[0];
   const isWaiting = deliveries.some(({ type, state }) => type === "recovery_action" && state === "waiting");
-  const open = kase?.endedAt === null ? kase : null;
+  const open = recoveryCase?.endedAt === null ? recoveryCase : null;
   return {
     title: `Invoice ${id}`,
     tools:
@@ -77,7 +77,7 @@ async function invoicePage({ ports }: Console, visit: Visit): Promise<Page> {
     body: html`${done && formNotice("good", STOPPED_MESSAGE)}${conflictNotice(conflicts.get(id), zone)}
 <p class="lead">${formatMoney(invoice.amount, invoice.currency)}, ${statusSentence(invoice, open?.unpaidAt ?? null, isWaiting ? "waiting" : (latest?.nextAt ?? null), ports.now(), zone)}</p>
 <div class="columns"><section><h2>Invoice</h2>${invoiceFacts(explained, zone)}</section>
-${latest && kase && html`<section><h2>Recovery</h2>${recoveryFacts(latest, kase, isWaiting, zone)}</section>`}</div>
+${latest && recoveryCase && html`<section><h2>Recovery</h2>${recoveryFacts(latest, recoveryCase, isWaiting, zone)}</section>`}</div>
 ${open && may("stop") && stopForm(open)}
 <h2>Questions and answers</h2>
 ${answerList(explained)}
@@ -128,9 +128,9 @@ function recoveryFacts(
   ]);
 }
 
-function hiddenDecisions({ case: kase, decisions }: ExplainedCase): string | null {
+function hiddenDecisions({ case: recoveryCase, decisions }: ExplainedCase): string | null {
   const total = decisions.at(-1)?.number ?? 0;
-  const hidden = kase?.arm === "shadow" ? total - decisions.length : 0;
+  const hidden = recoveryCase?.arm === "shadow" ? total - decisions.length : 0;
   return hidden > 0 ? ` ${hidden} of ${total} decisions are not shown; the CSV file has all of them.` : null;
 }
 

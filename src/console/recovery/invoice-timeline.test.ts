@@ -87,7 +87,7 @@ test("a transaction without an amount is shown as a card check", () => {
   );
 });
 
-const kase = (over: Partial<Case>) =>
+const recoveryCase = (over: Partial<Case>) =>
   ({
     id: "k",
     arm: "dunlin",
@@ -102,7 +102,7 @@ const decisionOf = (kind: string, caseId = "k") =>
 
 test("an open case shows that it waits, and leaves the reason to the answers", () => {
   const shown = (kinds: string[], arm: CaseArm = "dunlin") => ({
-    explained: { ...explained, case: kase({ arm }) },
+    explained: { ...explained, case: recoveryCase({ arm }) },
     decisions: kinds.map((kind) => decisionOf(kind)),
   });
   const of = shown(["card_change", "wait"]);
@@ -119,7 +119,11 @@ test("the timeline shows why earlier cases were given up, and leaves the latest 
       renderTimeline(
         {
           ...history,
-          explained: { ...explained, earlierCases: [kase({ id: "e", ...ended })], case: kase({ id: "k", ...ended }) },
+          explained: {
+            ...explained,
+            earlierCases: [recoveryCase({ id: "e", ...ended })],
+            case: recoveryCase({ id: "k", ...ended }),
+          },
           decisions: [decisionOf("stop", id)],
         },
         "UTC",
@@ -134,7 +138,7 @@ test("the timeline shows the reasons of past requests, and leaves the current pl
   const action = { id: "a", type: "RETRY", status: "SENT", idealRetryTime: day(2), reasons: ["So it is."] } as const;
   const shown = { ...action, decidedAt: day(1), executedAt: null, createdAt: day(1) } as unknown as ShownAction;
   const page = (over: Partial<Case>) => {
-    const latest = { ...explained, case: kase(over), actions: [shown as unknown as RecoveryAction] };
+    const latest = { ...explained, case: recoveryCase(over), actions: [shown as unknown as RecoveryAction] };
     return htmlText(renderTimeline({ ...history, explained: latest, actions: [shown] }, "UTC", day(3)));
   };
   assert.doesNotMatch(page({}), /So it is/);

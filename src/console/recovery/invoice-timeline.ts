@@ -36,10 +36,12 @@ interface TimelineEntry {
 export function renderTimeline(history: InvoiceHistory, zone: string, now: Date): Html {
   const cases = casesOf(history.explained);
   const entries = [
-    ...cases.flatMap((kase) => caseEntries(kase, history, zone)),
+    ...cases.flatMap((recoveryCase) => caseEntries(recoveryCase, history, zone)),
     ...history.transactions.map(transactionEntry),
     ...history.actions.flatMap((action) => actionEntries(action, history, zone)),
-    ...cases.filter(({ arm }) => arm === "shadow").flatMap((kase) => shadowEntries(kase, history, zone)),
+    ...cases
+      .filter(({ arm }) => arm === "shadow")
+      .flatMap((recoveryCase) => shadowEntries(recoveryCase, history, zone)),
     ...history.deliveries.map((delivery) => deliveryEntry(delivery, zone)),
     { at: history.explained.invoice.createdAt, kind: "" as const, rank: 0, title: "Invoice created" },
   ].sort((a, b) => b.at.getTime() - a.at.getTime() || b.rank - a.rank);
@@ -49,7 +51,10 @@ export function renderTimeline(history: InvoiceHistory, zone: string, now: Date)
   )}</ol>`;
 }
 
-const casesOf = ({ earlierCases, case: kase }: ExplainedCase) => [...earlierCases, ...(kase ? [kase] : [])];
+const casesOf = ({ earlierCases, case: recoveryCase }: ExplainedCase) => [
+  ...earlierCases,
+  ...(recoveryCase ? [recoveryCase] : []),
+];
 
 function caseEntries(
   { id, openedAt, arm, endedAt, endReason, windowEndsAt, budget }: Case,
@@ -142,17 +147,17 @@ function actionEntries(action: ShownAction, history: InvoiceHistory, zone: strin
   ];
 }
 
-function shadowEntries(kase: Case, history: InvoiceHistory, zone: string): TimelineEntry[] {
-  const decisions = history.decisions.filter(({ caseId }) => caseId === kase.id);
+function shadowEntries(recoveryCase: Case, history: InvoiceHistory, zone: string): TimelineEntry[] {
+  const decisions = history.decisions.filter(({ caseId }) => caseId === recoveryCase.id);
   const latest = decisions.findLast(hasConsideredTimes);
-  const now = kase.endedAt === null ? decisions.at(-1) : null;
+  const now = recoveryCase.endedAt === null ? decisions.at(-1) : null;
   const firstAsk = decisions.find(wouldAskCustomer);
   return decisions.map((decision) => ({
     at: decision.madeAt,
     kind: "plan",
     rank: 3,
     title: html`Shadow mode: Dunlin would ${describeShadowAction(decision, firstAsk)}${decision.kind === "retry" && html` at ${timeElement(decision.idealTime, zone)} (${zone})`}`,
-    body: html`${decision !== now && reasonList(decision.account.reasons)}${decision === latest && html`<div>${consideredForCase(kase, decision, history, zone)}</div>`}`,
+    body: html`${decision !== now && reasonList(decision.account.reasons)}${decision === latest && html`<div>${consideredForCase(recoveryCase, decision, history, zone)}</div>`}`,
   }));
 }
 
@@ -169,15 +174,20 @@ function consideredForAction(
   if (!decision || !hasConsideredTimes(decision)) return null;
   if (id !== history.expandedActionId)
     return html`<p><a href="?decision=${id}#considered">Other times considered</a></p>`;
-  const kase = casesOf(history.explained).find((each) => each.id === decision.caseId)!;
-  return html`<div id="considered">${consideredForCase(kase, decision, history, zone)}</div>`;
+  const recoveryCase = casesOf(history.explained).find((each) => each.id === decision.caseId)!;
+  return html`<div id="considered">${consideredForCase(recoveryCase, decision, history, zone)}</div>`;
 }
 
 /** The answers already describe the latest decision. */
-function consideredForCase(kase: Case, decision: DecisionRecord, { explained }: InvoiceHistory, zone: string): Html {
+function consideredForCase(
+  recoveryCase: Case,
+  decision: DecisionRecord,
+  { explained }: InvoiceHistory,
+  zone: string,
+): Html {
   const remarks =
-    decision === explained.decisions.at(-1) ? [] : describeDecision({ ...explained, case: kase }, decision);
-  return consideredTimes(decision, kase.windowEndsAt, zone, remarks);
+    decision === explained.decisions.at(-1) ? [] : describeDecision({ ...explained, case: recoveryCase }, decision);
+  return consideredTimes(decision, recoveryCase.windowEndsAt, zone, remarks);
 }
 
 const EVENT_LABELS = {

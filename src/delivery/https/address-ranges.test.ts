@@ -59,12 +59,12 @@ const groupsOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex").match
 /** Spellings of one address that `net.isIP` accepts, since a hosts file may contain any of them. */
 function spellingsOf(bytes: Uint8Array): string[] {
   if (bytes.length === 4) return [dotted(bytes)];
-  const full = groupsOf(bytes);
-  const short = full.map((group) => group.replace(/^0+(?=.)/, ""));
-  const squeezed = short.join(":").replace(/(^|:)0(:0)+(:|$)/, "::");
+  const fullGroups = groupsOf(bytes);
+  const shortGroups = fullGroups.map((group) => group.replace(/^0+(?=.)/, ""));
+  const squeezed = shortGroups.join(":").replace(/(^|:)0(:0)+(:|$)/, "::");
   const tail = dotted(bytes.subarray(12));
-  const dottedTail = `${short.slice(0, 6).join(":")}:${tail}`;
-  return [full.join(":"), full.join(":").toUpperCase(), short.join(":"), squeezed, dottedTail];
+  const dottedTail = `${shortGroups.slice(0, 6).join(":")}:${tail}`;
+  return [fullGroups.join(":"), fullGroups.join(":").toUpperCase(), shortGroups.join(":"), squeezed, dottedTail];
 }
 
 function verdictsOf(bytes: Uint8Array) {
@@ -81,14 +81,15 @@ for (const { range, first, prefix, words } of FORBIDDEN) {
     const bits = first.length * 8;
     const start = numberOf(first);
     const end = start | ((1n << BigInt(bits - prefix)) - 1n);
-    for (const inside of [start, start + 1n, (start + end) / 2n, end - 1n, end]) {
-      if (inside < start || inside > end) continue;
-      const bytes = bytesFrom(inside, first.length);
-      assert.ok(!isPublic(bytes), `${inside.toString(16)}`);
+    for (const innerAddress of [start, start + 1n, (start + end) / 2n, end - 1n, end]) {
+      if (innerAddress < start || innerAddress > end) continue;
+      const bytes = bytesFrom(innerAddress, first.length);
+      assert.ok(!isPublic(bytes), `${innerAddress.toString(16)}`);
       edges += verdictsOf(bytes);
     }
-    for (const outside of [start - 1n, end + 1n])
-      if (outside >= 0n && outside < 1n << BigInt(bits)) edges += verdictsOf(bytesFrom(outside, first.length));
+    for (const outerAddress of [start - 1n, end + 1n])
+      if (outerAddress >= 0n && outerAddress < 1n << BigInt(bits))
+        edges += verdictsOf(bytesFrom(outerAddress, first.length));
   });
 }
 
@@ -98,29 +99,37 @@ const EMBEDDED: [
   embed: (address: Uint8Array) => string,
   judged: "by the embedded address" | "never public",
 ][] = [
-  ["mapped", (inside) => `00000000000000000000ffff${hex(inside)}`, "by the embedded address"],
-  ["translated by NAT64", (inside) => `0064ff9b0000000000000000${hex(inside)}`, "by the embedded address"],
-  ["compatible", (inside) => `000000000000000000000000${hex(inside)}`, "never public"],
-  ["translated (SIIT)", (inside) => `0000000000000000ffff0000${hex(inside)}`, "never public"],
-  ["in the local NAT64 prefix", (inside) => `0064ff9b0001000000000000${hex(inside)}`, "never public"],
-  ["6to4", (inside) => `2002${hex(inside)}00000000000000000001`, "never public"],
-  ["Teredo's server", (inside) => `20010000${hex(inside)}0000000000000000`, "never public"],
-  ["Teredo's client", (inside) => `20010000000000000000ffff${hex(inside.map((byte) => ~byte & 255))}`, "never public"],
-  ["ISATAP under a public prefix", (inside) => `2a0014504001000000005efe${hex(inside)}`, "never public"],
-  ["ISATAP of a public address", (inside) => `2a0014504001000002005efe${hex(inside)}`, "never public"],
+  ["mapped", (innerAddress) => `00000000000000000000ffff${hex(innerAddress)}`, "by the embedded address"],
+  ["translated by NAT64", (innerAddress) => `0064ff9b0000000000000000${hex(innerAddress)}`, "by the embedded address"],
+  ["compatible", (innerAddress) => `000000000000000000000000${hex(innerAddress)}`, "never public"],
+  ["translated (SIIT)", (innerAddress) => `0000000000000000ffff0000${hex(innerAddress)}`, "never public"],
+  ["in the local NAT64 prefix", (innerAddress) => `0064ff9b0001000000000000${hex(innerAddress)}`, "never public"],
+  ["6to4", (innerAddress) => `2002${hex(innerAddress)}00000000000000000001`, "never public"],
+  ["Teredo's server", (innerAddress) => `20010000${hex(innerAddress)}0000000000000000`, "never public"],
+  [
+    "Teredo's client",
+    (innerAddress) => `20010000000000000000ffff${hex(innerAddress.map((byte) => ~byte & 255))}`,
+    "never public",
+  ],
+  ["ISATAP under a public prefix", (innerAddress) => `2a0014504001000000005efe${hex(innerAddress)}`, "never public"],
+  ["ISATAP of a public address", (innerAddress) => `2a0014504001000002005efe${hex(innerAddress)}`, "never public"],
 ];
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
-for (const [name, embed, judged] of EMBEDDED) {
-  test(`IPv4 inside IPv6, ${name}: ${judged}, at both edges of every forbidden range`, () => {
+for (const [name, embed, verdict] of EMBEDDED) {
+  test(`IPv4 inside IPv6, ${name}: ${verdict}, at both edges of every forbidden range`, () => {
     for (const { first, prefix } of IPV4) {
       const start = numberOf(first);
       const end = start | ((1n << BigInt(32 - prefix)) - 1n);
       for (const number of [start - 1n, start, end, end + 1n]) {
         if (number < 0n || number >= 1n << 32n) continue;
-        const inside = bytesFrom(number, 4);
-        const bytes = Buffer.from(embed(inside), "hex");
-        assert.equal(isPublic(bytes), judged === "by the embedded address" && isPublic(inside), dotted(inside));
+        const innerAddress = bytesFrom(number, 4);
+        const bytes = Buffer.from(embed(innerAddress), "hex");
+        assert.equal(
+          isPublic(bytes),
+          verdict === "by the embedded address" && isPublic(innerAddress),
+          dotted(innerAddress),
+        );
         edges += verdictsOf(bytes);
       }
     }
@@ -184,12 +193,12 @@ test("an allowed range covers exactly its addresses, on one port", () => {
       [start - 1n, false],
       [end + 1n, false],
     ];
-    for (const [number, inside] of cases) {
+    for (const [number, isInside] of cases) {
       if (number < 0n || number >= 1n << BigInt(bits)) continue;
       const bytes = bytesFrom(number, first.length);
       for (const text of spellingsOf(bytes))
         for (const port of [8442, 8443, 8444]) {
-          const open = isPublic(bytes) || (inside && port === 8443);
+          const open = isPublic(bytes) || (isInside && port === 8443);
           assert.equal(findAddressProblem(text, port, allow) === null, open, `${range}: ${text} port ${port}`);
         }
     }

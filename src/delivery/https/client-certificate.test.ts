@@ -33,11 +33,11 @@ after(() => {
   server.close();
 });
 
-async function post(over: Partial<SenderOptions>, times = 1) {
+async function post(overrides: Partial<SenderOptions>, times = 1) {
   const { port } = server.address() as AddressInfo;
   const allow = parseAllowList(`127.0.0.1/32:${port}`);
   const extraCa = (await localIdentity()).cert;
-  const sender = createSender({ allow, extraCa, monotonicMs: () => performance.now(), ...over });
+  const sender = createSender({ allow, extraCa, monotonicMs: () => performance.now(), ...overrides });
   const replies = [];
   for (let i = 0; i < times; i++)
     replies.push(

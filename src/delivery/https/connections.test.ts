@@ -87,8 +87,8 @@ suite("before the first request", { concurrency: 4 }, () => {
 
   test("a receiver that supports only TLS 1.1 is refused", async () => {
     const id = await localIdentity();
-    const old = { ...id, minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
-    const context = { ...old, secureContext: tls.createSecureContext(old) };
+    const oldProtocol = { ...id, minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
+    const context = { ...oldProtocol, secureContext: tls.createSecureContext(oldProtocol) };
     const other = await startOther((socket) => {
       new tls.TLSSocket(socket, { isServer: true, ...context }).on("error", () => {});
     });
@@ -186,8 +186,8 @@ test("an attempt fails when the certificate has expired and the kept connection 
 });
 
 test("a certificate is refused on each connection when it is not valid yet or its authority is not trusted", async () => {
-  const early = await createSelfSignedCertificate(new Date("2099-01-01"), new Date("2099-02-01"));
-  const receiver = await startRawReceiver((socket) => void socket.write(WHOLE_REPLY), early);
+  const notYetValid = await createSelfSignedCertificate(new Date("2099-01-01"), new Date("2099-02-01"));
+  const receiver = await startRawReceiver((socket) => void socket.write(WHOLE_REPLY), notYetValid);
   const { post } = senderOf(receiver);
   for (let i = 0; i < 2; i++) {
     const reply = await post("{}");

@@ -32,8 +32,8 @@ test("a secret that is cut off at the end of the stored text is redacted", () =>
     redactSecrets("you sent abcdefgh", credentialSpellings("bearer", "abcdefghijkl")),
     "you sent [redacted]",
   );
-  const cut = Buffer.from("you sent schlüssel").subarray(0, 14).toString();
-  assert.equal(redactSecrets(cut, credentialSpellings("bearer", "schlüssel")), "you sent [redacted]");
+  const cutText = Buffer.from("you sent schlüssel").subarray(0, 14).toString();
+  assert.equal(redactSecrets(cutText, credentialSpellings("bearer", "schlüssel")), "you sent [redacted]");
   assert.equal(redactSecrets("you sent abc", credentialSpellings("bearer", "abcdefghijkl")), "you sent abc");
 });
 

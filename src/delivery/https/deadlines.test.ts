@@ -14,17 +14,17 @@ function createClock() {
   };
 }
 
-async function expectEnded(late: readonly string[], things: readonly string[]) {
-  for (let tries = 0; tries < 1000 && late.length < things.length; tries++) await sleep(5);
+async function expectEnded(late: readonly string[], items: readonly string[]) {
+  for (let attempts = 0; attempts < 1000 && late.length < items.length; attempts++) await sleep(5);
   // A report that comes too early has come by now.
   await sleep(15);
-  assert.deepEqual(late, things);
+  assert.deepEqual(late, items);
 }
 
 test("things that are not removed in time are reported once, in the order of their start", async () => {
   const clock = createClock();
   const late: string[] = [];
-  const deadlines = createDeadlines<string>(30, clock.monotonicMs, (thing) => late.push(thing));
+  const deadlines = createDeadlines<string>(30, clock.monotonicMs, (item) => late.push(item));
   deadlines.add("a");
   deadlines.add("in time");
   clock.pass(15);
@@ -43,9 +43,9 @@ test("things that are not removed in time are reported once, in the order of the
 test("the callback may add and remove other things", async () => {
   const clock = createClock();
   const late: string[] = [];
-  const deadlines = createDeadlines<string>(10, clock.monotonicMs, (thing) => {
-    late.push(thing);
-    if (thing === "a") {
+  const deadlines = createDeadlines<string>(10, clock.monotonicMs, (item) => {
+    late.push(item);
+    if (item === "a") {
       deadlines.remove("b");
       deadlines.add("c");
     }

@@ -1,25 +1,25 @@
 export interface Deadlines<Thing> {
-  add(thing: Thing): void;
-  remove(thing: Thing): void;
+  add(item: Thing): void;
+  remove(item: Thing): void;
 }
 
 /** One timer serves all, because three timers per attempt would cost 3% of its CPU time. */
 export function createDeadlines<Thing>(
   limitMs: number,
   monotonicMs: () => number,
-  onLate: (thing: Thing) => void,
+  onLate: (item: Thing) => void,
 ): Deadlines<Thing> {
-  const begun = new Map<Thing, number>();
+  const startTimes = new Map<Thing, number>();
   let timer: NodeJS.Timeout | null = null;
 
   function checkDeadlines() {
     timer = null;
     const nowMs = monotonicMs();
-    for (const [thing, sinceMs] of begun) {
+    for (const [item, sinceMs] of startTimes) {
       const remainingMs = sinceMs + limitMs - nowMs;
       if (remainingMs > 0) return arm(remainingMs);
-      begun.delete(thing);
-      onLate(thing);
+      startTimes.delete(item);
+      onLate(item);
     }
   }
 
@@ -29,13 +29,13 @@ export function createDeadlines<Thing>(
   };
 
   return {
-    add(thing) {
-      begun.set(thing, monotonicMs());
+    add(item) {
+      startTimes.set(item, monotonicMs());
       arm(limitMs);
     },
-    remove(thing) {
-      begun.delete(thing);
-      if (begun.size > 0 || timer === null) return;
+    remove(item) {
+      startTimes.delete(item);
+      if (startTimes.size > 0 || timer === null) return;
       clearTimeout(timer);
       timer = null;
     },

@@ -29,9 +29,9 @@ async function diagnoseAttempt(
   const trace = startTrace(monotonicMs);
   const startedMs = monotonicMs();
   const reply = await sender.send({ origin, path: "/hook", authorization: "Bearer tok", body: '{"a":1}', trace });
-  const seen = trace.result();
+  const traceResult = trace.result();
   sender.close();
-  return { seen, ...diagnose(reply, seen, totalMs ?? monotonicMs() - startedMs, NOW) };
+  return { seen: traceResult, ...diagnose(reply, traceResult, totalMs ?? monotonicMs() - startedMs, NOW) };
 }
 
 async function diagnoseReply(text: string) {
@@ -198,7 +198,7 @@ test("a note is added when the reply is no JSON, says success: false or is slow,
   assert.ok(late.fine);
   assert.match(late.notes[0] ?? "", /12\.3 s of the allowed 30 s/);
   const { seen } = late;
-  const soon = { ...seen, certificate: { ...seen.certificate!, validTo: new Date("2026-11-25T00:00:00Z") } };
+  const expiringSoon = { ...seen, certificate: { ...seen.certificate!, validTo: new Date("2026-11-25T00:00:00Z") } };
   const response = { outcome: "response", status: 200, retryAfter: null, text: null } as const;
-  assert.match(diagnose(response, soon, 1, NOW).notes[0] ?? "", /expires in 3 days, on 2026-11-25/);
+  assert.match(diagnose(response, expiringSoon, 1, NOW).notes[0] ?? "", /expires in 3 days, on 2026-11-25/);
 });

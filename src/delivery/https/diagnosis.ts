@@ -11,7 +11,7 @@ export interface Diagnosis {
   notes: string[];
 }
 
-const CAUSE_BY_ERROR_CODE: Record<string, (seen: TraceResult) => string> = {
+const CAUSE_BY_ERROR_CODE: Record<string, (trace: TraceResult) => string> = {
   ENOTFOUND: () => "DNS: the host name does not exist or has no address. Check the host in the URL",
   EAI_AGAIN: () => "DNS: no name server answers for this host name. Ask the owner of the domain, and try again",
   ECONNREFUSED: () => "nothing listens on this address and port",
@@ -67,11 +67,11 @@ const EXPIRY_WARNING_DAYS = 14;
 /** The limit is 30 s. */
 const SLOW_REPLY_MS = 5_000;
 
-export function diagnose(reply: Reply, seen: TraceResult, totalMs: number, realNow: Date): Diagnosis {
-  if (reply.outcome === "failed") return { fine: false, problem: describeFailure(reply.error, seen), notes: [] };
+export function diagnose(reply: Reply, trace: TraceResult, totalMs: number, realNow: Date): Diagnosis {
+  if (reply.outcome === "failed") return { fine: false, problem: describeFailure(reply.error, trace), notes: [] };
   const { status } = reply;
-  if (!isSuccess(status)) return { fine: false, problem: describeRefusal(status, seen), notes: [] };
-  const notes = [bodyNote(seen), expiryNote(seen, realNow)].filter((note) => note !== null);
+  if (!isSuccess(status)) return { fine: false, problem: describeRefusal(status, trace), notes: [] };
+  const notes = [bodyNote(trace), expiryNote(trace, realNow)].filter((note) => note !== null);
   if (totalMs > SLOW_REPLY_MS)
     notes.push(
       `the reply took ${(totalMs / 1_000).toFixed(1)} s of the allowed 30 s. Acknowledge the event first, and process it afterwards`,
@@ -79,12 +79,12 @@ export function diagnose(reply: Reply, seen: TraceResult, totalMs: number, realN
   return { fine: true, problem: null, notes };
 }
 
-function describeFailure(error: string, seen: TraceResult): string {
+function describeFailure(error: string, trace: TraceResult): string {
   if (/not a public address|has no address|is this machine/.test(error)) return `DNS or URL: ${error}`;
-  if (error.startsWith("no status line")) return `${error}: ${describeUnfinishedStep(seen)}`;
-  const cause = CAUSE_BY_ERROR_CODE[seen.code ?? /\((E[A-Z_]+)\)$/.exec(error)?.[1] ?? ""];
-  if (cause) return cause(seen);
-  return seen.tlsMs === null && seen.connectMs !== null ? `TLS: ${error}` : error;
+  if (error.startsWith("no status line")) return `${error}: ${describeUnfinishedStep(trace)}`;
+  const cause = CAUSE_BY_ERROR_CODE[trace.code ?? /\((E[A-Z_]+)\)$/.exec(error)?.[1] ?? ""];
+  if (cause) return cause(trace);
+  return trace.tlsMs === null && trace.connectMs !== null ? `TLS: ${error}` : error;
 }
 
 function describeUnfinishedStep({ lookUpMs, addresses, connectMs, tlsMs, firstByteMs }: TraceResult): string {
@@ -101,9 +101,9 @@ function describeRefusal(status: number, { head }: TraceResult): string {
     const location = /^location: *(.+?)\r?$/im.exec(head)?.[1];
     return `status ${status}: a redirect${location ? ` to ${location}` : ""}. Dunlin does not follow redirects. Set the URL to the target`;
   }
-  const words =
+  const text =
     STATUS_ADVICE[status] ?? (status >= 500 ? "the endpoint failed. Check its log" : "the endpoint rejected the event");
-  return `status ${status}: ${words}`;
+  return `status ${status}: ${text}`;
 }
 
 function bodyNote({ body, head }: TraceResult): string | null {

@@ -60,7 +60,7 @@ test("a name is not found when it does not exist or has no address", async () =>
 });
 
 test("names in the hosts file and localhost names are not queried", async () => {
-  const { servers, questions: asked } = await startTestNameServer(() => ({ code: 3 }));
+  const { servers, questions } = await startTestNameServer(() => ({ code: 3 }));
   const lookUp = createResolver({ ...settings, servers });
   assert.deepEqual(await lookUp("Listed.example."), [
     { address: "10.0.0.1", family: 4 },
@@ -72,19 +72,19 @@ test("names in the hosts file and localhost names are not queried", async () => 
       (await lookUp(name)).map(({ address }) => address),
       ["127.0.0.1", "::1"],
     );
-  assert.deepEqual(asked, []);
+  assert.deepEqual(questions, []);
   await assert.rejects(lookUp("commented.example"), { code: "ENOTFOUND" });
 });
 
 test("concurrent lookups of a name share one query, and a later lookup queries again", async () => {
-  const { servers, questions: asked } = await startTestNameServer(({ type }) =>
+  const { servers, questions } = await startTestNameServer(({ type }) =>
     type === "A" ? { records: ["A 192.0.2.1"] } : {},
   );
   const lookUp = createResolver({ ...settings, servers });
   await Promise.all(Array.from({ length: 5 }, () => lookUp("shop.example")));
-  assert.equal(asked.length, 2, "one query per address family");
+  assert.equal(questions.length, 2, "one query per address family");
   await lookUp("shop.example");
-  assert.equal(asked.length, 4);
+  assert.equal(questions.length, 4);
 });
 
 test("an alias has the addresses of its target in both families", async () => {
@@ -101,13 +101,13 @@ test("an alias has the addresses of its target in both families", async () => {
 
 test("an answer that is too large for a packet is fetched over TCP", async () => {
   const many = Array.from({ length: 200 }, (_, index) => `A 192.0.2.${index}`);
-  const { servers, questions: asked } = await startTestNameServer(({ type, over }) => {
+  const { servers, questions } = await startTestNameServer(({ type, over }) => {
     if (type === "AAAA") return {};
     return over === "udp" ? { truncated: true } : { records: many };
   });
   assert.equal((await createResolver({ ...settings, servers })("large.example")).length, 200);
   assert.deepEqual(
-    asked.filter(({ type }) => type === "A").map(({ over }) => over),
+    questions.filter(({ type }) => type === "A").map(({ over }) => over),
     ["udp", "tcp"],
   );
 });

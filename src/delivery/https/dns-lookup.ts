@@ -69,13 +69,13 @@ async function queryNameServers(name: string, { servers, timeoutMs, attempts }: 
   const resolver = new dns.Resolver({ timeout: timeoutMs, maxTimeout: timeoutMs, tries: attempts });
   if (servers) resolver.setServers(servers);
   try {
-    const six = toFamilyAnswer(resolver.resolve6(name), 6);
-    const four = await toFamilyAnswer(resolver.resolve4(name), 4);
-    const none: FamilyAnswer = { addresses: [], errorCode: "" };
-    const late = four.addresses.length > 0 ? [sleep(OTHER_FAMILY_WAIT_MS, none, { ref: false })] : [];
-    const other = await Promise.race([six, ...late]);
-    const found = [...four.addresses, ...other.addresses];
-    if (found.length === 0) throw lookupError(name, [four.errorCode, other.errorCode]);
+    const ipv6Answer = toFamilyAnswer(resolver.resolve6(name), 6);
+    const ipv4Answer = await toFamilyAnswer(resolver.resolve4(name), 4);
+    const noAnswer: FamilyAnswer = { addresses: [], errorCode: "" };
+    const lateAnswers = ipv4Answer.addresses.length > 0 ? [sleep(OTHER_FAMILY_WAIT_MS, noAnswer, { ref: false })] : [];
+    const otherAnswer = await Promise.race([ipv6Answer, ...lateAnswers]);
+    const found = [...ipv4Answer.addresses, ...otherAnswer.addresses];
+    if (found.length === 0) throw lookupError(name, [ipv4Answer.errorCode, otherAnswer.errorCode]);
     return found;
   } finally {
     resolver.cancel();

@@ -123,13 +123,13 @@ export function addressBytes(address: string): Buffer {
   if (!isIPv6(address)) return Buffer.from(address.split(".").map(Number));
   const dotted = /[\d.]*$/.exec(address)?.[0] ?? "";
   const [a = 0, b = 0, c = 0, d = 0] = dotted.split(".").map(Number);
-  const plain = dotted.includes(".")
+  const hexForm = dotted.includes(".")
     ? `${address.slice(0, -dotted.length)}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`
     : address;
-  const [left = "", right] = plain.split("::");
+  const [head = "", tailText] = hexForm.split("::");
   const groups = (text: string) => (text === "" ? [] : text.split(":"));
-  const tail = right === undefined ? [] : groups(right);
-  const missing = 8 - groups(left).length - tail.length;
-  const all = [...groups(left), ...Array<string>(missing).fill("0"), ...tail];
+  const tail = tailText === undefined ? [] : groups(tailText);
+  const missingCount = 8 - groups(head).length - tail.length;
+  const all = [...groups(head), ...Array<string>(missingCount).fill("0"), ...tail];
   return Buffer.concat(all.map((group) => uint16(Number.parseInt(group, 16))));
 }

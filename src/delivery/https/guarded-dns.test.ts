@@ -213,17 +213,17 @@ test("a changed address is judged at every attempt, and a kept connection keeps 
   const options = { allow, extraCa: receiver.ca, resolve, monotonicMs: () => performance.now() };
   for (const [index, address] of flow.entries()) {
     step = index;
-    const fresh = createSender(options);
-    const reply = await fresh.send(request);
+    const freshSender = createSender(options);
+    const reply = await freshSender.send(request);
     assert.equal(reply.outcome, address === "127.0.0.1" ? "response" : "failed", address);
-    fresh.close();
+    freshSender.close();
   }
-  const kept = createSender(options);
+  const keptSender = createSender(options);
   for (const each of [0, 1, 3, 4]) {
     step = each;
-    assert.equal((await kept.send(request)).outcome, "response");
+    assert.equal((await keptSender.send(request)).outcome, "response");
   }
-  kept.close();
+  keptSender.close();
   assert.equal(countReached(), 0);
 });
 

@@ -83,12 +83,12 @@ test("Retry-After is kept for 429 and 503, but not for 500", async () => {
     reply.writeHead(statuses.shift() ?? 200, { "retry-after": "7" }).end();
   });
   const sender = senderFor(receiver);
-  const kept: (string | null)[] = [];
+  const keptTexts: (string | null)[] = [];
   for (let i = 0; i < 3; i++) {
     const reply = await post(sender, receiver);
-    kept.push(reply.outcome === "response" ? reply.retryAfter : "none");
+    keptTexts.push(reply.outcome === "response" ? reply.retryAfter : "none");
   }
-  assert.deepEqual(kept, ["7", "7", null]);
+  assert.deepEqual(keptTexts, ["7", "7", null]);
 });
 
 test("the first 4 KiB of an unsuccessful reply are kept", async () => {
@@ -97,13 +97,13 @@ test("the first 4 KiB of an unsuccessful reply are kept", async () => {
   assert.equal(reply.outcome === "response" && reply.text, "x".repeat(4_096));
 });
 
-const whole = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
+const wholeReply = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
 
 test("one attempt fails without a second post when a kept connection is closed as it is reused", async () => {
   const bodies: string[] = [];
   const receiver = await startRawReceiver((socket, body, reset) => {
     bodies.push(body);
-    if (body === "1") socket.write(whole);
+    if (body === "1") socket.write(wholeReply);
     else reset();
   });
   const sender = senderFor(receiver);
@@ -118,7 +118,7 @@ test("an unexpected second reply is not used for the next request", async () => 
   let requests = 0;
   const receiver = await startRawReceiver((socket) => {
     requests++;
-    if (requests === 1) socket.write(`${whole}HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n`);
+    if (requests === 1) socket.write(`${wholeReply}HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n`);
     else socket.write("HTTP/1.1 500 x\r\ncontent-length: 0\r\n\r\n");
   });
   const sender = senderFor(receiver);
@@ -141,8 +141,8 @@ test("an attempt fails when nothing listens, the name is unknown or the credenti
   const resolve = () => Promise.reject(Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" }));
   const sender = senderFor(receiver, { allow: parseAllowList("127.0.0.1/32:9"), resolve });
   const request = { path: "/", authorization: null, body: "{}" };
-  const refused = await sender.send({ ...request, origin: "https://127.0.0.1:9" });
-  assert.match(refused.outcome === "failed" ? refused.error : "", /refused/);
+  const refusedReply = await sender.send({ ...request, origin: "https://127.0.0.1:9" });
+  assert.match(refusedReply.outcome === "failed" ? refusedReply.error : "", /refused/);
   const unknown = await sender.send({ ...request, origin: "https://nobody.example" });
   assert.match(unknown.outcome === "failed" ? unknown.error : "", /not found/);
   const credential = await sender.send({ ...request, origin: "https://127.0.0.1:9", authorization: "Bearer a\r\nb" });
@@ -155,22 +155,22 @@ test("an attempt fails when the certificate is unknown, expired or for another n
   assert.match(untrusted.outcome === "failed" ? untrusted.error : "", /self.signed|verify/i);
   const local = [{ address: "127.0.0.1", family: 4 }];
   const sender = senderFor(receiver, { resolve: async () => local });
-  const other = await sender.send({
+  const otherReply = await sender.send({
     origin: `https://other.example:${receiver.port}`,
     path: "/",
     authorization: null,
     body: "{}",
   });
-  assert.match(other.outcome === "failed" ? other.error : "", /altnames|Hostname/);
-  const named = await sender.send({
+  assert.match(otherReply.outcome === "failed" ? otherReply.error : "", /altnames|Hostname/);
+  const namedReply = await sender.send({
     origin: `https://merchant.example:${receiver.port}`,
     path: "/",
     authorization: null,
     body: "{}",
   });
-  assert.equal(named.outcome, "response");
+  assert.equal(namedReply.outcome, "response");
   const expired = await createSelfSignedCertificate(new Date("2020-01-01"), new Date("2020-02-01"));
-  const late = await startRawReceiver((socket) => socket.write(whole), expired);
+  const late = await startRawReceiver((socket) => socket.write(wholeReply), expired);
   const failed = await post(senderFor(late), late);
   assert.match(failed.outcome === "failed" ? failed.error : "", /expired/);
 });

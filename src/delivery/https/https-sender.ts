@@ -76,9 +76,9 @@ export function createSender(options: SenderOptions): Sender {
   const dial = createGuardedDial(options.allow, options.extraCa, options.resolve, options.clientCertificate);
   const limits = options.limits ?? REPLY_LIMITS;
   const open = new Set<Connection>();
-  const idle = new Map<string, Connection[]>();
+  const idleConnections = new Map<string, Connection[]>();
   let idleCount = 0;
-  let made = 0;
+  let madeCount = 0;
   const replyDue = createDeadlines<Connection>(limits.replyMs, options.monotonicMs, (connection) => {
     if (connection.exchange !== null) timedOut(connection, connection.exchange);
   });
@@ -87,7 +87,7 @@ export function createSender(options: SenderOptions): Sender {
   });
 
   function takeIdleOrConnect(origin: string): Connection {
-    const waiting = idle.get(origin)?.pop();
+    const waiting = idleConnections.get(origin)?.pop();
     if (waiting === undefined) return connect(origin);
     idleCount--;
     return waiting;
@@ -126,7 +126,7 @@ export function createSender(options: SenderOptions): Sender {
     });
     connection.handler = handlerOf(connection);
     open.add(connection);
-    made++;
+    madeCount++;
     return connection;
   }
 
@@ -175,7 +175,7 @@ export function createSender(options: SenderOptions): Sender {
   /** The next attempt needs the idle connections' resources. */
   function runOut(connection: Connection, exchange: Exchange, error: Error) {
     end(connection, exchange, { outcome: "failed", error: errorText(error), isLocalFailure: true }, false);
-    for (const each of [...idle.values()].flat()) retire(each);
+    for (const each of [...idleConnections.values()].flat()) retire(each);
   }
 
   /** Does not wait for the reply's rest. */
@@ -189,22 +189,22 @@ export function createSender(options: SenderOptions): Sender {
     const isYoung = options.monotonicMs() - connection.openedMs < MAX_CONNECTION_AGE_MS;
     if (reusable && isYoung && idleCount < MAX_IDLE_CONNECTIONS && open.has(connection)) {
       idleCount++;
-      const waiting = idle.get(connection.origin);
+      const waiting = idleConnections.get(connection.origin);
       if (waiting) waiting.push(connection);
-      else idle.set(connection.origin, [connection]);
+      else idleConnections.set(connection.origin, [connection]);
     } else retire(connection);
     exchange.resolve(reply);
   }
 
   function retire(connection: Connection) {
     if (!open.delete(connection)) return;
-    const waiting = idle.get(connection.origin) ?? [];
+    const waiting = idleConnections.get(connection.origin) ?? [];
     const index = waiting.indexOf(connection);
     if (index >= 0) {
       waiting.splice(index, 1);
       idleCount--;
     }
-    if (waiting.length === 0) idle.delete(connection.origin);
+    if (waiting.length === 0) idleConnections.delete(connection.origin);
     connection.client.destroy(null, () => {});
     connection.destroySocket();
   }
@@ -239,7 +239,7 @@ export function createSender(options: SenderOptions): Sender {
         else retire(connection);
       }
     },
-    connections: () => ({ open: open.size, idle: idleCount, made }),
+    connections: () => ({ open: open.size, idle: idleCount, made: madeCount }),
   };
 }
 

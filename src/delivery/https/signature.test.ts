@@ -45,11 +45,11 @@ test("the signature equals that of createHmac for any key of 24 to 64 bytes and 
 });
 
 test("both secrets sign during a rotation, the new one first, and only the new one signs after it", () => {
-  const [current, old] = [formatSecret(randomBytes(32)), formatSecret(randomBytes(32))];
+  const [current, oldSecret] = [formatSecret(randomBytes(32)), formatSecret(randomBytes(32))];
   const until = new Date("2027-01-02T00:00:00Z");
-  const sign = createSigner({ current, old: { secret: old, until } });
+  const sign = createSigner({ current, old: { secret: oldSecret, until } });
   const field = (now: string) => sign("evt", "{}", NOW, new Date(now))[5];
-  const both = [current, old].map((secret) => expected(secret, "evt", 1_614_265_330, "{}"));
+  const both = [current, oldSecret].map((secret) => expected(secret, "evt", 1_614_265_330, "{}"));
   assert.equal(field("2027-01-01T23:59:59.999Z"), both.join(" "));
   assert.equal(field("2027-01-02T00:00:00.000Z"), both[0]);
 });

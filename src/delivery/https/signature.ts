@@ -62,10 +62,10 @@ function createHmacSha256(key: Buffer): (text: string) => string {
   return (text) => {
     // A UTF-16 unit takes at most three bytes in UTF-8.
     const fits = text.length * 3 <= BODY_BYTES;
-    const whole = fits
+    const innerBlock = fits
       ? inner.subarray(0, BLOCK_BYTES + inner.write(text, BLOCK_BYTES))
       : Buffer.concat([keyBlock, Buffer.from(text)]);
-    outer.write(hash("sha256", whole, "latin1"), BLOCK_BYTES, "latin1");
+    outer.write(hash("sha256", innerBlock, "latin1"), BLOCK_BYTES, "latin1");
     return hash("sha256", outer, "base64");
   };
 }

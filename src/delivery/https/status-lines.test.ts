@@ -78,26 +78,30 @@ const readStatusAfter = (sent: string) => {
 };
 
 for (const reply of REPLIES)
-  for (const how of ENDS)
-    test(`a connection ${how} after any byte of ${JSON.stringify(reply)} has the status of its status line, or fails`, async () => {
+  for (const ending of ENDS)
+    test(`a connection ${ending} after any byte of ${JSON.stringify(reply)} has the status of its status line, or fails`, async () => {
       // A hanging connection lasts until its deadline, so only every seventh byte is tested.
-      const step = how === "left hanging" ? 7 : 1;
+      const step = ending === "left hanging" ? 7 : 1;
       const cuts = Array.from({ length: Math.ceil((reply.length + 1) / step) }, (_, index) => index * step);
       let requests = 0;
-      const one = async (cut: number) => {
+      const sendCut = async (cut: number) => {
         const sent = reply.slice(0, cut);
         const receiver = await startRawReceiver((socket, _body, reset) => {
           requests++;
           // The bytes must arrive before the end of the connection.
-          const end = () => setTimeout(how === "reset" ? reset : () => socket.end(), 20);
-          if (how === "left hanging") socket.write(sent);
+          const end = () => setTimeout(ending === "reset" ? reset : () => socket.end(), 20);
+          if (ending === "left hanging") socket.write(sent);
           else if (sent === "") end();
           else socket.write(sent, end);
         });
-        const got = await sendOneAttempt(receiver);
+        const received = await sendOneAttempt(receiver);
         const expected = readStatusAfter(sent);
-        assert.equal(got.outcome === "response" ? got.status : null, expected, `${cut}: ${JSON.stringify(got)}`);
+        assert.equal(
+          received.outcome === "response" ? received.status : null,
+          expected,
+          `${cut}: ${JSON.stringify(received)}`,
+        );
       };
-      for (let at = 0; at < cuts.length; at += 8) await Promise.all(cuts.slice(at, at + 8).map(one));
+      for (let at = 0; at < cuts.length; at += 8) await Promise.all(cuts.slice(at, at + 8).map(sendCut));
       assert.equal(requests, cuts.length);
     });

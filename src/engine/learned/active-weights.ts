@@ -19,7 +19,7 @@ import {
 } from "./model-layout.ts";
 import { type BankClock, settlementDay, settlementHour } from "./settlement.ts";
 
-/** Hour, weekday and date in the customer's time zone, the same under every hypothesis. */
+/** The same under every hypothesis. */
 export function writeCalendarWeights(
   classIndex: number,
   clock: BankClock,
@@ -34,7 +34,6 @@ export function writeCalendarWeights(
   return start + 3;
 }
 
-/** Reason, earlier attempts, and the customer's charges around the same date. */
 export function writeHistoryWeights(posterior: CasePosterior, at: number, target: Int32Array, start: number): number {
   const classIndex = classOf(posterior.reason);
   target[start] = elapsedWeight(classIndex, at - posterior.firstFailedAt);
@@ -51,7 +50,7 @@ export function writeHistoryWeights(posterior: CasePosterior, at: number, target
   return start + 6;
 }
 
-/** Returns a retry's columns, the same in each of its rows. */
+/** The same in each row. */
 export function fillColumnsAt(posterior: CasePosterior, at: number): Int32Array {
   const day = settlementDay(posterior.clock, at);
   const columns = new Int32Array(COLUMN_GROUPS);
@@ -68,11 +67,7 @@ export function fillColumnsAt(posterior: CasePosterior, at: number): Int32Array 
   return columns;
 }
 
-/**
- * Writes a retry's weights that are the same at every time.
- *
- * @returns how many were written
- */
+/** @returns how many were written */
 export function writeCaseWeights({ reason, features, laterCodeFeature }: CasePosterior, target: Int32Array): number {
   target[0] = WEIGHT_STARTS.reason + REASONS.indexOf(reason);
   target.set(features, 1);
@@ -81,11 +76,7 @@ export function writeCaseWeights({ reason, features, laterCodeFeature }: CasePos
   return 2 + features.length;
 }
 
-/**
- * Writes a retry's weights that depend on the time, beginning at index `start`.
- *
- * @returns the index after the last one
- */
+/** @returns the index after the last one */
 export function writeTimeWeights(posterior: CasePosterior, at: number, target: Int32Array, start: number): number {
   const end = writeCalendarWeights(classOf(posterior.reason), posterior.clock, at, target, start);
   let count = writeHistoryWeights(posterior, at, target, end);
@@ -97,7 +88,7 @@ export function writeTimeWeights(posterior: CasePosterior, at: number, target: I
 }
 
 /**
- * Writes all weights in a retry's score except the hypothesis's.
+ * All weights in a retry's score except the hypothesis's.
  *
  * @returns how many were written
  */

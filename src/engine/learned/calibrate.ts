@@ -3,17 +3,16 @@ import type { LearnedModel } from "./learned-model.ts";
 import { CLASS_COUNT, classOf } from "./model-layout.ts";
 import { logCdfSlope, normalCdf, probit } from "./normal-distribution.ts";
 
-/** Scores Φ⁻¹(p) with a learned correction, for 5, 21, 50, 79 and 95%. Linear in between. */
+/** Scores Φ⁻¹(p) of 5, 21, 50, 79 and 95%. Linear in between. */
 const KNOTS = [-1.6, -0.8, 0, 0.8, 1.6];
 const LAST_KNOT = KNOTS.length - 1;
-/** First retries and later ones. */
 const STAGE_COUNT = 2;
 /** By class and stage: one shift per knot, then their variances. */
 const CALIBRATION_WIDTH = 2 * KNOTS.length;
 const INITIAL_VARIANCE = 0.1;
-/** Lower bound, because the selection bias changes as the model learns. */
+/** The selection bias changes as the model learns. */
 const MIN_VARIANCE = 0.001;
-/** Limits the effect of a nearly impossible outcome. */
+/** For nearly impossible outcomes. */
 const MAX_SCORE = 2.5;
 
 export const newCalibration = () =>
@@ -21,15 +20,13 @@ export const newCalibration = () =>
     n % CALIBRATION_WIDTH < KNOTS.length ? 0 : INITIAL_VARIANCE,
   );
 
-/** Of a case's next retry, by class and stage. */
+/** By class and stage. */
 export const calibrationIndex = ({ reason, retryCount }: Pick<CasePosterior, "reason" | "retryCount">) =>
   STAGE_COUNT * classOf(reason) + Math.min(retryCount, STAGE_COUNT - 1);
 
 /**
- * Corrects a probability by the outcomes of earlier chosen retries: shifts its score by the two nearest knots.
- *
- * The best of many uncertain estimates tends to be too high. And if a limit is lifted at once, low and high probabilities come
- * out too high, medium ones too low. The shifts never reverse the order of two probabilities.
+ * Shifts the probability's score by the two nearest knots, which learned from earlier chosen retries. Corrects for the best of
+ * many uncertain estimates being too high. Keeps the order of two probabilities.
  *
  * @param groupIndex  from `calibrationIndex`
  */
@@ -45,7 +42,7 @@ export function calibrate({ trim }: LearnedModel, groupIndex: number, chance: nu
 }
 
 /**
- * Learns from one retry by assumed-density filtering of a probit.
+ * Assumed-density filtering of a probit.
  *
  * @param chance  before correction
  */
@@ -71,7 +68,7 @@ export function learnCalibration({ trim }: LearnedModel, groupIndex: number, cha
   move(high, highShare);
 }
 
-/** Beyond the outer knots, their own shift applies. `share`: relative position between the knots. */
+/** `share`: relative position between the knots. */
 function findKnots(x: number): { low: number; high: number; share: number } {
   let high = 1;
   while (high < LAST_KNOT && x > KNOTS[high]!) high++;

@@ -30,56 +30,52 @@ import { normalCdf } from "./normal-distribution.ts";
 import { CYCLE_COUNT, CYCLE_KINDS, daysSincePay, KIND_BY_CYCLE } from "./pay-cycles.ts";
 import { type BankClock, settlementDay, settlementHour } from "./settlement.ts";
 
-/** Index of "never short of money" among a first charge's hypotheses. */
+/** "Never short of money" among a first charge's hypotheses. */
 export const AMPLE_FUNDS = CYCLE_COUNT;
 
 export interface CustomerPosterior {
   country: string;
-  /** By pay cycle, in the customer's country. */
+  /** In the customer's country. */
   usualCycles: Float64Array;
-  /** By pay cycle, for this customer. */
   cycles: Float64Array;
   /**
-   * Probability that the customer is never short of money: then first charges say nothing about how money runs out. `cycles`
-   * assumes that the customer may run short.
+   * Probability of never being short of money, so that first charges say nothing about how it runs out. `cycles` assumes the
+   * opposite.
    */
   ample: number;
-  /** Charges that say something about their dates; `recordCharge` adds them. */
+  /** `recordCharge` adds them. */
   charges: DatedCharge[];
 }
 
-/** Changed by `observeRetry`, and by `observeOtherInvoice` when other invoices are charged. */
+/** Changed by `observeRetry` and `observeOtherInvoice`. */
 export interface CasePosterior {
-  /** Cause of the last failed attempt. */
+  /** Of the last failed attempt. */
   reason: Reason;
-  /** Cause of the failed first charge. */
+  /** Of the first charge. */
   firstReason: Reason;
-  /** Start of the first failure code's counts; null if it had none. */
+  /** Start of the first failure code's counts. */
   codeRow: number | null;
   /** One of STANDINGS, when the case began. */
   standing: number;
-  /** Feature weights. */
   features: Int32Array;
-  /** The one for the first failure's code and advice. */
+  /** For the first failure's code and advice. */
   codeFeature: number;
-  /** The last decline code's weight, added to that one; null if the code is the same. */
+  /** Added to that one; null if the code is the same. */
   laterCodeFeature: number | null;
-  /** Where its rows begin. */
+  /** Where they begin. */
   rows: Int32Array;
-  /** By date, from the customer's charges up to and including this case's first one. */
+  /** By date, up to and including this case's first charge. */
   dateCells: Uint8Array;
   clock: BankClock;
   firstFailedAt: number;
   lastTriedAt: number;
-  /** Since the first failure. */
   retryCount: number;
-  /** Latest attempts on the card that affect the model, oldest first. */
+  /** Latest that affect the model, oldest first. */
   recent: number[];
-  /** Latest charge of another invoice since the last retry, among the first MAX_OTHER_INVOICE_CHARGES, and their `count`. */
+  /** Latest since the last retry, among the first MAX_OTHER_INVOICE_CHARGES; `count`: theirs. */
   otherCharge: { at: number; approved: boolean; count: number } | null;
-  /** Probability of each hypothesis. */
   shares: Float64Array;
-  /** The customer's cycles when the case began, which apply if missing pay is not the cause. */
+  /** When the case began; apply if missing pay is not the cause. */
   cyclesBefore: Float64Array;
   holdsEnd: Float64Array;
 }
@@ -95,25 +91,24 @@ export interface CaseFacts {
   rows: Int32Array;
   clock: BankClock;
   failedAt: number;
-  /** Attempts on the card in the week before, including the failed one. */
+  /** On the card in the week before, including the failed one. */
   recent: number[];
 }
 
 /** Most customers can pay every invoice. */
 const USUAL_AMPLE_SHARE = 0.7;
 
-/** Uses the country's pay cycles. */
 export function newCustomerPosterior(model: LearnedModel, country: string): CustomerPosterior {
   const usualCycles = cycleChances(model, country);
   return { country, usualCycles, cycles: usualCycles.slice(), ample: USUAL_AMPLE_SHARE, charges: [] };
 }
 
-/** Prior strength in a code's counts: cases with the same reason. */
+/** Cases with the same reason. */
 const CODE_STRENGTH = 30;
 /** A case's features together change a family's odds by at most e to the power of this. */
 const MAX_FEATURE_SHIFT = 3;
 
-/** Returns the reason's and code's probability of each kind, shifted by the features. */
+/** By reason and code, shifted by the features. */
 function kindChancesOf(model: LearnedModel, reason: Reason, code: number | null, features: Int32Array): Float64Array {
   const row = reasonRow(reason);
   let all = 0;
@@ -136,10 +131,7 @@ function kindChancesOf(model: LearnedModel, reason: Reason, code: number | null,
   return chances;
 }
 
-/**
- * Returns the attempts that affect the model, oldest first. Limited, because every attempt in a burst is recorded in each open
- * case of the customer.
- */
+/** Oldest first. Limited, because every attempt in a burst is recorded in each of the customer's open cases. */
 export const latestAttempts = (attempts: readonly number[]) => attempts.slice(-MAX_WEEK_ATTEMPTS);
 
 export function newCasePosterior(model: LearnedModel, customer: CustomerPosterior, facts: CaseFacts): CasePosterior {
@@ -176,10 +168,7 @@ export function kindShares(posterior: CasePosterior, kinds = new Float64Array(KI
   return kinds;
 }
 
-/**
- * Writes the pay cycle probabilities that follow from a case. If missing pay is not the cause, the case has shown nothing about
- * them.
- */
+/** If missing pay is not the cause, the case has shown nothing about pay cycles. */
 export function cycleShares({ shares, cyclesBefore }: CasePosterior, cycles: Float64Array): Float64Array {
   let paid = 0;
   for (let c = 0; c < CYCLE_COUNT; c++) paid += shares[c]!;
@@ -187,15 +176,10 @@ export function cycleShares({ shares, cyclesBefore }: CasePosterior, cycles: Flo
   return cycles;
 }
 
-/** By kind of cycle. */
 const firstCells = (standing: number, between: number) =>
   CYCLE_KINDS.map((_, kind) => sincePayCell(standing, between, kind, 0));
 
-/**
- * Fills in the weight that each hypothesis adds to a retry.
- *
- * @param cells  HYPOTHESIS_COUNT numbers
- */
+/** @param cells  HYPOTHESIS_COUNT numbers */
 export function fillRetryCells(posterior: CasePosterior, at: number, cells: Int32Array) {
   const day = settlementDay(posterior.clock, at);
   const lastDay = settlementDay(posterior.clock, posterior.lastTriedAt);
@@ -212,10 +196,8 @@ export function fillRetryCells(posterior: CasePosterior, at: number, cells: Int3
   for (let e = CYCLE_COUNT; e < HYPOTHESIS_COUNT; e++) cells[e] = others[otherEffectOf(posterior, e, at)]!;
 }
 
-/** How hypotheses other than a pay cycle affect a retry. */
 const OTHER_EFFECT = { before: 0, after: 1, anyDay: 2, never: 3 } as const;
 
-/** For a hypothesis other than a pay cycle. */
 export const otherEffectOf = ({ holdsEnd }: CasePosterior, explanation: number, at: number): number =>
   explanation === NEVER_HYPOTHESIS
     ? OTHER_EFFECT.never

@@ -2,7 +2,6 @@ import { DAY_MS } from "../../domain/durations.ts";
 import { dayOfMonth } from "./local-days.ts";
 import type { Reason } from "./model-layout.ts";
 
-/** A charge that says something about its date. */
 export interface DatedCharge {
   /** Local day of the month, 1 to 31. */
   date: number;
@@ -12,11 +11,11 @@ export interface DatedCharge {
 
 const DATE_COUNT = 31;
 const DAYS_PER_MONTH = 30.4;
-/** A charge's weight falls by a factor of e over this time: people change jobs and cards. */
+/** Falls by a factor of e over this time: people change jobs and cards. */
 const FADE_MS = 120 * DAY_MS;
-/** A charge also counts for neighboring dates; its weight falls by a factor of e over this many days. */
+/** A charge also counts for neighboring dates, less by a factor of e over this many days. */
 const REACH_DAYS = 2;
-/** The latest are kept, about as many as are loaded from a customer's history. */
+/** About as many as are loaded from a customer's history. */
 const MAX_CHARGES = 24;
 
 const NEARNESS_BY_DATE = Array.from({ length: DATE_COUNT }, (_, date) =>
@@ -26,7 +25,7 @@ const NEARNESS_BY_DATE = Array.from({ length: DATE_COUNT }, (_, date) =>
   }),
 );
 
-/** Whether an outcome says something about the account, unlike a lost card or a bank that was down. Null: approved. */
+/** Unlike a lost card or a bank that was down. Null: approved. */
 export const isAboutAccount = (reason: Reason | null): boolean =>
   reason === null || reason === "FUNDS" || reason === "GENERIC" || reason === "UNKNOWN" || reason === "LIMIT";
 
@@ -34,7 +33,7 @@ export const isAboutAccount = (reason: Reason | null): boolean =>
  * Ignores charges that say nothing about the account.
  *
  * @param day  local, since 1970
- * @param reason  of the decline; null: approved
+ * @param reason  null: approved
  */
 export function recordCharge(charges: DatedCharge[], day: number, at: number, reason: Reason | null) {
   if (!isAboutAccount(reason)) return;
@@ -43,14 +42,14 @@ export function recordCharge(charges: DatedCharge[], day: number, at: number, re
 }
 
 const STEP_EDGES = [0.15, 0.6, 1.2, 2.5];
-/** A cell combines approvals around a date with failures there, each in steps. */
+/** A cell combines approval and failure steps around a date. */
 const STEP_COUNT = STEP_EDGES.length + 1;
 export const DATE_CELL_COUNT = STEP_COUNT * STEP_COUNT;
 
-/** Each from 0 to 4. */
+/** 0 to 4. */
 export const cellSteps = (cell: number) => ({ approved: Math.floor(cell / STEP_COUNT), failed: cell % STEP_COUNT });
 
-/** By date, the 1st first, from the charges made until then. */
+/** The 1st first, from charges made until then. */
 export function computeDateCells(charges: readonly DatedCharge[], until: number): Uint8Array {
   const approvedByDate = new Float64Array(DATE_COUNT);
   const failedByDate = new Float64Array(DATE_COUNT);
@@ -58,7 +57,7 @@ export function computeDateCells(charges: readonly DatedCharge[], until: number)
   for (const charge of charges)
     if (charge.at <= until)
       (charge.approved ? approvedByDate : failedByDate)[charge.date - 1]! += Math.exp((charge.at - until) / FADE_MS);
-  // Most customers are charged on few dates.
+  // Most customers have few.
   let count = 0;
   for (let n = 0; n < DATE_COUNT; n++) if (approvedByDate[n]! + failedByDate[n]! > 0) chargedByDate[count++] = n;
   const cells = new Uint8Array(DATE_COUNT);

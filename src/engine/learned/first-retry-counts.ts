@@ -2,16 +2,16 @@ import type { CasePosterior } from "./case-posterior.ts";
 import type { LearnedModel } from "./learned-model.ts";
 import { CLASS_COUNT, classOf, ELAPSED_BINS, elapsedBin } from "./model-layout.ts";
 
-/** Each first retry reduces the earlier counts by this, so that times once found bad are explored again. */
+/** Fades earlier counts at each first retry, so that times once found bad are explored again. */
 const FADE_FACTOR = 0.9997;
 
-/** By class of reasons and time bucket since the failure. */
+/** By class of reasons and time bucket. */
 export const newFirstRetryCounts = () => new Float64Array(CLASS_COUNT * ELAPSED_BINS);
 
-/** Since the case's failure; 0 is the earliest. */
+/** 0 is the earliest. */
 export const elapsedBucket = ({ firstFailedAt }: CasePosterior, at: number) => elapsedBin(at - firstFailedAt);
 
-/** Faded counts by time bucket, for the reason's class: a view into the model, not a copy. */
+/** By time bucket. A view into the model, not a copy. */
 export function firstRetryCounts({ firsts }: LearnedModel, { reason }: Pick<CasePosterior, "reason">): Float64Array {
   const from = classOf(reason) * ELAPSED_BINS;
   return firsts.subarray(from, from + ELAPSED_BINS);

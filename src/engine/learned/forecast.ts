@@ -21,28 +21,23 @@ import { IMMEDIATE, settlementDay, settlementDayEnd, settlementHour } from "./se
 import { getForecastTables, MAX_ACTIVE_WEIGHTS, type Workspace } from "./workspace.ts";
 
 /**
- * A case's future retries by slot, under each hypothesis likely enough to matter. Tables are indexed by `slot * shares.length +
- * hypothesis`. They lie in the model's workspace, so the model's next forecast ends this one.
+ * Under each likely hypothesis. Tables are indexed by `slot * shares.length + hypothesis`, and lie in the model's workspace, so
+ * the model's next forecast ends this one.
  */
 export interface Forecast {
-  /** Possible retry times, earliest first. */
+  /** Earliest first. */
   slots: readonly number[];
-  /** The hypotheses' probabilities, which sum to 1. */
+  /** Sum to 1. */
   shares: Float64Array;
-  /** By slot: success probability as the very next retry. */
+  /** As the very next retry. */
   chances: Float64Array;
-  /** By slot: when the answer arrives, for a debit the end of its booking day. Null: at once. */
+  /** When the answer arrives, for a debit the end of its booking day. Null: at once. */
   answeredAt: Float64Array | null;
-  /** Success probability as the very next retry. */
   nextChances: Float64Array;
-  /**
-   * Success probability as a later retry, twice per index: without new pay since the retry before, and with it. Valid after
-   * `computeLaterChances`.
-   */
+  /** Twice per index: without new pay since the retry before, and with it. Valid after `computeLaterChances`. */
   laterChances: Float64Array;
   /** Last pay day; 0 if the hypothesis is not about pay. */
   paidOn: Int32Array;
-  /** Fills `laterChances` for these slots. */
   computeLaterChances(slots: readonly number[]): void;
   workspace: Workspace;
   /** Whether the tables are still this forecast's. */
@@ -50,7 +45,7 @@ export interface Forecast {
 }
 
 const MAX_DAYS = 370;
-/** Every fourth hour of the first day, two slots on each later one, and the last. */
+/** Every fourth hour of the first day, two on each later one, and the last. */
 const MAX_SLOTS = 2 * MAX_DAYS + 8;
 
 /** Leaves out cycles below this share among all cycles, and other passing causes below it among all but "never". */
@@ -58,22 +53,18 @@ const MIN_SHARE = 0.006;
 /** Between later retries. */
 const USUAL_GAP_MS = 3.5 * DAY_MS;
 
-/** Kept for `computeLaterChances`. */
 interface ForecastInput {
   model: LearnedModel;
   posterior: CasePosterior;
   slots: readonly number[];
-  /** The hypotheses in the forecast, cycles first, and how many are cycles. */
+  /** Cycles first; `cycles`: how many. */
   likelyIndices: readonly number[];
   cycles: number;
-  /**
-   * By slot, without the hypothesis's weight: scores as the very next and as a later retry, and their scale (see
-   * `uncertaintyScale`).
-   */
+  /** By slot, without the hypothesis's weight: as the very next and as a later retry, and their `uncertaintyScale`. */
   scores: Float64Array;
   laterScores: Float64Array;
   scales: Float64Array;
-  /** The weight that a cycle adds at a slot with new pay, indexed as the tables. */
+  /** Added at a slot with new pay; indexed as the tables. */
   cells: Int32Array;
 }
 
@@ -161,7 +152,7 @@ function answerTimes({ clock }: CasePosterior, slots: readonly number[]) {
   return Float64Array.from(slots, (at) => settlementDayEnd(clock, at));
 }
 
-// Not a closure, like all long functions here: V8 discards a closure's optimized code when the next forecast creates it again.
+// No closure, like all long functions here: V8 discards its optimized code with the next forecast.
 function fillLaterChances(
   { model, posterior, slots, likelyIndices, cycles, laterScores, scales, cells }: ForecastInput,
   slot: number,
@@ -184,7 +175,6 @@ function fillLaterChances(
       others[otherEffectOf(posterior, likelyIndices[k]!, at)]!;
 }
 
-/** For `ForecastInput`. */
 function scoreSlots({ mean, variance }: LearnedModel, posterior: CasePosterior, slots: readonly number[]) {
   const slotScores = new Float64Array(slots.length);
   const laterSlotScores = new Float64Array(slots.length);
@@ -225,16 +215,15 @@ function scoreSlots({ mean, variance }: LearnedModel, posterior: CasePosterior, 
     }
     slotScores[s] = score;
     slotScales[s] = uncertaintyScale(spread);
-    // Rows count as for the very next retry: in training, a longer wait was also a later time, so rows cannot separate the two.
+    // As for the very next retry: in training, a longer wait was also a later time, so rows cannot separate the two.
     laterSlotScores[s] = score + laterTries + usualGap - mean[gapWeight(classIndex, at - posterior.lastTriedAt)]!;
-    // The next retry says more than the other invoice's charge before it.
+    // By then, the next retry says more than the other invoice's charge.
     if (posterior.otherCharge)
       laterSlotScores[s]! -= mean[otherInvoiceWeight(posterior.otherCharge.approved, at - posterior.otherCharge.at)]!;
   }
   return { scores: slotScores, laterScores: laterSlotScores, scales: slotScales };
 }
 
-/** Column by column. */
 function sumRows(numbers: Float64Array, rows: Int32Array): Float64Array {
   const sums = new Float64Array(ROW_WIDTH);
   for (let n = 0; n < rows.length; n++) {
@@ -245,8 +234,8 @@ function sumRows(numbers: Float64Array, rows: Int32Array): Float64Array {
 }
 
 /**
- * Selects the hypotheses likely enough to matter, cycles first. Cycles with the same pay days within the slots count as one.
- * Unlikely hypotheses leave their shares to their family: if the outlook is poor, these are most of the remaining chance.
+ * Cycles first; those with the same pay days within the slots count as one. Unlikely hypotheses leave their shares to their
+ * family: if the outlook is poor, these are most of the remaining chance.
  */
 function selectLikely({ shares }: CasePosterior, from: number, to: number) {
   const twins = findEqualCycles(from, to);
@@ -285,7 +274,7 @@ function selectLikely({ shares }: CasePosterior, from: number, to: number) {
   return { likelyIndices, shares: Float64Array.from(keptShares), cycles };
 }
 
-/** From an index on; all zeros stay zero. */
+/** All zeros stay zero. */
 function scaleToSum(numbers: number[], from: number, sum: number) {
   let before = 0;
   for (let n = from; n < numbers.length; n++) before += numbers[n]!;
@@ -294,10 +283,10 @@ function scaleToSum(numbers: number[], from: number, sum: number) {
 }
 
 const equalCyclesByDays = new Map<string, Uint8Array>();
-/** Cases of the same day share their day ranges. */
+/** Cases of one day share their ranges. */
 const MAX_EQUAL_CYCLES = 1000;
 
-/** Returns for each cycle the first one with the same pay days, compared on five days of the range. */
+/** Maps each cycle to the first with the same pay days, compared on five days. */
 function findEqualCycles(from: number, to: number): Uint8Array {
   const key = `${from}:${to}`;
   let twins = equalCyclesByDays.get(key);

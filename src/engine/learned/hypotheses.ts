@@ -4,13 +4,13 @@ import { bucketOf, REASONS, type Reason } from "./model-layout.ts";
 import { CYCLE_COUNT } from "./pay-cycles.ts";
 
 /**
- * Why a charge failed, by how that ends: money comes on a pay day, or may come on any day; something blocks the card for an
- * unknown time; or the card will never work.
+ * Why a charge failed: money comes on a pay day, or on any day; something blocks the card for an unknown time; or the card will
+ * never work.
  */
 export const FAMILIES = ["cycle", "any_day", "hold", "never"] as const;
 
 const HOUR_IN_DAYS = 1 / 24;
-/** Days from the first failure to a hold's end; the last three end at a calendar boundary. */
+/** From the first failure; the last three end at a calendar boundary. */
 const HOLD_DAYS = [
   2 * HOUR_IN_DAYS,
   6 * HOUR_IN_DAYS,
@@ -28,13 +28,13 @@ const HOLD_DAYS = [
 const CALENDAR_TURNS = ["midnight", "week", "month"] as const;
 const HOLD_COUNT = HOLD_DAYS.length + CALENDAR_TURNS.length;
 
-/** A case's hypotheses: the cycles, any day, the holds, never. */
+/** Order: cycles, any day, holds, never. */
 export const ANY_DAY_HYPOTHESIS = CYCLE_COUNT;
 export const FIRST_HOLD = CYCLE_COUNT + 1;
 export const NEVER_HYPOTHESIS = FIRST_HOLD + HOLD_COUNT;
 export const HYPOTHESIS_COUNT = NEVER_HYPOTHESIS + 1;
 
-/** Kinds of hypothesis, with all cycles as one. Cases are counted by kind. */
+/** All cycles are one kind. Cases are counted by kind. */
 export const KIND_COUNT = 3 + HOLD_COUNT;
 export const KIND_CYCLE = 0;
 const KIND_ANY_DAY = 1;
@@ -59,7 +59,7 @@ export function holdEnds(firstFailedAt: number, offsetMs: number): Float64Array 
   return endTimes;
 }
 
-/** Relative frequency by length in days; null: ends at a calendar boundary. */
+/** By length in days; null: ends at a calendar boundary. */
 const HOLD_SHAPES = {
   even: (days: number | null) => (days === null ? 0.3 : 1),
   short: (days: number | null) => (days === null ? 0.3 : 1 / (1 + days * days)),
@@ -67,7 +67,7 @@ const HOLD_SHAPES = {
   days: (days: number | null) => (days === null || days < 1 ? 0.3 : 1),
 } as const;
 
-/** Initial shares by reason: cycle, any day, never; holds share the rest. */
+/** Cycle, any day, never; holds share the rest. */
 const USUAL_SHARES: Readonly<Record<Reason, readonly [number, number, number, holds: keyof typeof HOLD_SHAPES]>> = {
   FIRST: [0.4, 0.2, 0.2, "even"],
   FUNDS: [0.6, 0.15, 0.15, "even"],
@@ -83,7 +83,6 @@ const USUAL_SHARES: Readonly<Record<Reason, readonly [number, number, number, ho
   REVOKED: [0.01, 0.01, 0.97, "days"],
 };
 
-/** Returns KIND_COUNT initial probabilities. */
 export function usualKindChances(reason: Reason): Float64Array {
   const [cycle, anyDay, neverShare, holds] = USUAL_SHARES[reason];
   const kinds = new Float64Array(KIND_COUNT);
@@ -97,12 +96,12 @@ export function usualKindChances(reason: Reason): Float64Array {
   return kinds;
 }
 
-/** For decline codes, which are finer than reasons, shared by hash. */
+/** Shared by hash. */
 const CODE_BUCKETS = 64;
-/** Rows with counts by kind: first by reason, then by code. */
+/** First by reason, then by code. */
 export const KIND_ROW_COUNT = REASONS.length + CODE_BUCKETS;
 
 export const reasonRow = (reason: Reason) => REASONS.indexOf(reason) * KIND_COUNT;
 
-/** Takes the code as reported, whichever reason it was read as. */
+/** As reported, whatever its reason. */
 export const codeRow = (code: string) => (REASONS.length + bucketOf(code, CODE_BUCKETS)) * KIND_COUNT;

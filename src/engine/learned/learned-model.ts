@@ -20,52 +20,46 @@ import { newSettlementScores } from "./settlement.ts";
 import { newShortfalls } from "./shortfall.ts";
 import { newWorkspace, type Workspace } from "./workspace.ts";
 
-/**
- * The complete learned state. Functions named `learn…`, `record…`, `count…`, `loosen…` and `set…` change it in place; all others
- * only read it.
- */
+/** Functions named `learn…`, `record…`, `count…`, `loosen…` and `set…` change it in place; all others only read it. */
 export interface LearnedModel {
-  /** By weight. */
   mean: Float64Array;
   variance: Float64Array;
-  /** Customer counts by pay cycle, in total and by country. */
+  /** Customers by pay cycle, in total and by country. */
   cycles: Float64Array;
   countryCycles: Map<string, Float64Array>;
-  /** Cases by kind: KIND_COUNT numbers per row, by reason and by code. */
+  /** Cases: KIND_COUNT numbers per row, by reason and by code. */
   kinds: Float64Array;
-  /** Settlement patterns' log scores, by scheme: see settlement.ts. */
+  /** Log scores by scheme: see settlement.ts. */
   bookings: Float64Array;
-  /** By feature, one shift per family: see `shiftIndex`. */
+  /** Per feature, one per family: see `shiftIndex`. */
   shifts: Float64Array;
-  /** How often each feature was seen; determines its shift's step. */
+  /** By feature; determines its shift's step. */
   seen: Float64Array;
-  /** For chosen retries, by class of reasons and stage: see calibrate.ts. */
+  /** For chosen retries: see calibrate.ts. */
   trim: Float64Array;
-  /** By class of reasons and time since the failure: see first-retry-counts.ts. */
+  /** See first-retry-counts.ts. */
   firsts: Float64Array;
-  /** Initial means. Not stored: a model is created from its pretrained state, before stored numbers replace the others. */
+  /** Initial means. Not stored. */
   start: Float64Array;
-  /** How much weight groups' variances hold learning back: see loosen-weights.ts. */
+  /** By weight group: see loosen-weights.ts. */
   strain: Float64Array;
-  /** Latest retries' approval rate, and their number. Merchant-specific: see merchant-parameters.ts. */
+  /** Approval rate and number of the latest retries. Merchant-specific: see merchant-parameters.ts. */
   tries: Float64Array;
-  /** How far the latest outcomes fell short of predictions, by class: see shortfall.ts. Merchant-specific. */
+  /** See shortfall.ts. Merchant-specific. */
   shortfalls: Float64Array;
-  /** Scratch memory for functions that take this model. Not stored. */
+  /** Scratch memory. Not stored. */
   workspace: Workspace;
 }
 
-/** Takes the feature's weight. */
 export const shiftIndex = (name: number) => FAMILIES.length * (name - WEIGHT_STARTS.name);
 
-/** Prior strength, in cases and in customers. */
+/** In cases and in customers. */
 const KINDS_STRENGTH = 40;
 const CYCLES_STRENGTH = 60;
-/** A country starts with this many customers, with all customers' pay cycles. */
+/** In customers, with all customers' pay cycles. */
 export const COUNTRY_START_COUNT = 20;
-/** All customers together weigh this many, however large the country's own count becomes. */
+/** However large the country's own count becomes. */
 const EVERYWHERE_COUNT = 25;
-/** A new model's approval rate and retry count. */
 const INITIAL_APPROVAL_RATE = [0.2, 20];
 
 /** By block: how much a weight may differ from its neighbors. */
@@ -73,7 +67,7 @@ const INITIAL_VARIANCES: Readonly<Record<keyof typeof WEIGHT_STARTS, number>> = 
   reason: 0.15,
   hour: 0.01,
   weekday: 0.01,
-  date: 0.03, // Low: otherwise the model would attribute a date's effect to the customers charged on it.
+  date: 0.03, // Low, or the model would attribute a date's effect to its customers.
   elapsed: 0.02,
   tries: 0.02,
   gap: 0.02,
@@ -86,15 +80,15 @@ const INITIAL_VARIANCES: Readonly<Record<keyof typeof WEIGHT_STARTS, number>> = 
   never: 0.1,
   ample: 0.1,
   firstDate: 0.03,
-  beside: 0.5, // High: rare, but may matter much.
+  beside: 0.5, // Rare, but may matter much.
   name: 0.015,
-  row: 0.0015, // Low: most say nothing; the others are loosened.
+  row: 0.0015, // Most say nothing; the others are loosened.
 };
 
-/** A code mostly affects the best wait: one limit is lifted at midnight, another only days later. */
+/** A code mostly affects the best wait: one limit is lifted at midnight, another days later. */
 const CODE_GAP_VARIANCE = 0.02;
 
-/** Basic assumptions only: money is likelier soon after pay, and a hold blocks every charge until it ends. */
+/** Assumes only that money is likelier soon after pay, and that a hold blocks every charge until it ends. */
 export function newLearnedModel(): LearnedModel {
   const mean = new Float64Array(WEIGHT_COUNT);
   const variance = new Float64Array(WEIGHT_COUNT);
@@ -146,13 +140,11 @@ export function newLearnedModel(): LearnedModel {
   };
 }
 
-/** With the usual pay cycles. */
 function usualCycleCounts(people: number): Float64Array {
   const total = PAY_CYCLES.reduce((sum, { usual }) => sum + usual, 0);
   return Float64Array.from(PAY_CYCLES, ({ usual }) => (people * usual) / total);
 }
 
-/** Combines the country's own counts and all customers'. */
 export function cycleChances(model: LearnedModel, country: string): Float64Array {
   const everywhere = model.cycles;
   const ownCounts = model.countryCycles.get(country);

@@ -1,14 +1,14 @@
 import { DAY_MS } from "../../domain/durations.ts";
 
-// Calendar days are counted since January 1, 1970, a Thursday.
+// Days since January 1, 1970, a Thursday.
 
 /** 0 for Sunday. */
 export const weekdayOf = (day: number) => (((day + 4) % 7) + 7) % 7;
 
-/** Each day's date and its month's length, two bytes a day. */
+/** Date and month length, two bytes a day. */
 const blockByNumber = new Map<number, Uint8Array>();
 const DAYS_PER_BLOCK = 1024;
-/** About 90 years, far more than one installation needs. */
+/** About 90 years. */
 const MAX_BLOCKS = 32;
 
 function getBlock(day: number): Uint8Array {

@@ -2,18 +2,18 @@ import type { LearnedModel } from "./learned-model.ts";
 import { ROW_WIDTH } from "./model-layout.ts";
 import { GROUP_BY_WEIGHT, NO_GROUP, WEIGHT_GROUPS } from "./weight-groups.ts";
 
-/** Each update reduces the weight of a group's earlier ones by this factor. */
+/** Reduces the weight of earlier updates. */
 const FADE_FACTOR = 0.9995;
 /** A strain this large is not chance. Each earlier loosening raises the threshold. */
 const MIN_STRAIN_DEVIATIONS = 3;
 const STRAIN_DEVIATIONS_PER_LOOSENING = 0.5;
-/** Below zero by more than noise: the learned weights no longer hold. */
+/** Below zero: the learned weights no longer hold. */
 const OUTDATED_DEVIATIONS = 4;
-/** Minimum sum of squared gains; below it, a single update may dominate. */
+/** Sum of squared gains; below it, a single update may dominate. */
 const MIN_OBSERVED_GAIN = 0.002;
 const VARIANCE_FACTOR = 3;
 
-/** By group: the gains' sum, their squares' sum, and how often it was loosened for being too stiff. */
+/** By group: gains, their squares, and how often it was loosened for being too stiff. */
 const SUM_INDEX = 0;
 const SQUARES_INDEX = 1;
 const LOOSENED_INDEX = 2;
@@ -23,10 +23,9 @@ export const newStrain = () => new Float64Array(STRAIN_WIDTH * WEIGHT_GROUPS.len
 /**
  * Records how an update pulls a weight, before any weight moves.
  *
- * A low variance makes a weight group stiff. The pull times the weight's distance from its start is the gain from a longer move:
- * on average zero if the weight is right, and negative if it is noise. A clearly positive recent sum shows an effect that the
- * prior ruled out; a clearly negative one, that the world has changed. (Compare Sutton, "Adapting bias by gradient descent",
- * 1992, which uses a trace of recent steps instead of the whole distance.)
+ * The pull times the weight's distance from its start is the gain from a longer move: on average zero if the weight is right,
+ * negative if it is noise. A clearly positive recent sum shows an effect that the prior ruled out; a clearly negative one, that
+ * the world has changed. (Compare Sutton, "Adapting bias by gradient descent", 1992.)
  *
  * @param pull  derivative of the outcome's log-likelihood by the weight
  */
@@ -50,7 +49,7 @@ export function recordStrain(model: LearnedModel, weight: number, pull: number) 
     stiffGroups.push(group);
 }
 
-/** Call it after the update's weights have moved. Loosens all weights in a group, including those never seen. */
+/** Call it after the update's weights have moved. Includes weights never seen. */
 export function loosenStiffGroups({ variance, strain, workspace }: LearnedModel) {
   const { stiffGroups } = workspace;
   for (const group of stiffGroups) {

@@ -3,15 +3,14 @@ import { type LearnedModel, newLearnedModel, shiftIndex } from "./learned-model.
 import { featureIndex, WEIGHT_STARTS } from "./model-layout.ts";
 
 /**
- * Stands for the merchant in feature names. A shared model has reserved places for a few merchant-specific parameters: levels for
- * first charges and retries, each cause's frequency, the approval rate, and the shortfall. Code that works for a merchant first
- * puts that merchant's parameters there.
+ * Stands for the merchant in feature names. A shared model reserves places for a few merchant-specific parameters. Code that
+ * works for a merchant first puts that merchant's parameters there.
  */
 export const MERCHANT_PLACEHOLDER = "own";
 
-/** "f…" and "r…" as in case-features.ts. */
+/** Stages as in case-features.ts. */
 const MERCHANT_FEATURE_INDICES = ["f", "r"].map((stage) => featureIndex(`${stage}merchant:${MERCHANT_PLACEHOLDER}`));
-/** Mean, variance, the shifts, and the number of observations. */
+/** Mean, variance, shifts, observation count. */
 const PARAMETERS_PER_FEATURE = 3 + FAMILIES.length;
 const RETRY_COUNTS_START = PARAMETERS_PER_FEATURE * MERCHANT_FEATURE_INDICES.length;
 const SHORTFALLS_START = RETRY_COUNTS_START + newLearnedModel().tries.length;

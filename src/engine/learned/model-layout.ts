@@ -3,9 +3,7 @@ import { hashText } from "../../domain/hash-text.ts";
 import { DATE_CELL_COUNT } from "./date-outcomes.ts";
 import { CYCLE_KINDS, MAX_CYCLE_DAYS } from "./pay-cycles.ts";
 
-/**
- * The previous decline's reasons, as the model distinguishes them. FIRST: an invoice's first charge, so nothing has failed yet.
- */
+/** FIRST: an invoice's first charge; nothing has failed yet. */
 export const REASONS = [
   "FIRST",
   "FUNDS",
@@ -22,7 +20,7 @@ export const REASONS = [
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
-/** Groups reasons that behave alike over the day and the week. */
+/** Reasons of one class behave alike over the day and the week. */
 const CLASS_BY_REASON: Readonly<Record<Reason, number>> = {
   FIRST: 0,
   FUNDS: 1,
@@ -40,12 +38,11 @@ const CLASS_BY_REASON: Readonly<Record<Reason, number>> = {
 export const CLASS_COUNT = 8;
 export const classOf = (reason: Reason) => CLASS_BY_REASON[reason];
 
-/** For settled charges, which have no time of day. */
+/** Settled charges have no time of day. */
 export const SETTLED_HOUR = 24;
 
 /**
- * Days since pay: the pay day in four parts, then 1, 2, 3, 4-5, 6-7, 8-10, 11-14, 15-20, 21 and more. Settled charges fall in the
- * morning.
+ * The pay day in four parts, then days 1, 2, 3, 4-5, 6-7, 8-10, 11-14, 15-20, 21 and more. Settled charges fall in the morning.
  */
 export const SINCE_PAY_BINS = 13;
 const BIN_BY_DAYS_SINCE_PAY = Uint8Array.from({ length: 64 }, (_, days) =>
@@ -63,26 +60,24 @@ const sincePayBin = (days: number, hour: number) =>
           : 3;
 
 const sincePayBinBuffer = Int32Array.from({ length: MAX_CYCLE_DAYS + 1 }, (_, days) => sincePayBin(days, 0));
-/** By days since pay, up to MAX_CYCLE_DAYS. The next call overwrites the result. */
+/** Up to MAX_CYCLE_DAYS. The next call overwrites the result. */
 export function sincePayBins(hour: number): Int32Array {
   sincePayBinBuffer[0] = sincePayBin(0, hour);
   return sincePayBinBuffer;
 }
 
 /**
- * A customer's first charges so far: mostly approved; mixed or too few; mostly declined. A customer who often runs short has less
- * left soon after pay.
+ * First charges so far: mostly approved; mixed or too few; mostly declined. Customers who often run short have less left soon
+ * after pay.
  */
 export const STANDINGS = { good: 0, between: 1, bad: 2 } as const;
 const STANDING_COUNT = 3;
 
-/** Whether pay came between the last attempt and this one. */
+/** Pay between the last attempt and this one. */
 export const PAID_BETWEEN = { fresh: 0, same: 1, first: 2 } as const;
 
-/** For one standing. */
 const SINCE_PAY_CELLS = 3 * CYCLE_KINDS.length * SINCE_PAY_BINS;
 
-/** Hash buckets for countries, issuers, merchants and codes. */
 export const FEATURE_BUCKETS = 16384;
 
 /** Since the failure. */
@@ -93,9 +88,8 @@ const ATTEMPT_BINS = 6;
 const OTHER_INVOICE_BINS = 5;
 
 /**
- * Attributes that may make some times better for one case than for another. Each value has a row with weights for times, which
- * start at zero, also in a pretrained model. Amount and tenure have a row for each step. Texts share rows by hash; there are
- * enough that common texts, and most issuers, do not collide.
+ * Attributes that may make some times better for one case than for another. Each value has a row of weights for times, which
+ * start at zero, even if pretrained. Texts share rows by hash; common ones, and most issuers, do not collide.
  */
 const ROW_COUNT_BY_KIND = {
   country: 256,
@@ -110,9 +104,9 @@ const ROW_COUNT_BY_KIND = {
 } as const;
 type RowKind = keyof typeof ROW_COUNT_BY_KIND;
 const ROW_COUNT = Object.values(ROW_COUNT_BY_KIND).reduce((sum, rows) => sum + rows, 0);
-/** Six parts of four hours, and one for settled charges. */
+/** Four hours each, and one for settled charges. */
 const DAY_PARTS = 7;
-/** Column groups in a row; a time has one weight in each group. */
+/** A time has one weight in each column group of a row. */
 export const COLUMN_STARTS = runningSums({
   dayPart: DAY_PARTS,
   weekday: 7,
@@ -120,7 +114,7 @@ export const COLUMN_STARTS = runningSums({
   elapsed: ELAPSED_BINS,
   gap: GAP_BINS,
 });
-/** Where each column group starts, and where the last one ends. */
+/** Includes the last group's end. */
 export const COLUMN_EDGES: readonly number[] = [...Object.values(COLUMN_STARTS), COLUMN_STARTS.gap + GAP_BINS];
 export const COLUMN_GROUPS = COLUMN_EDGES.length - 1;
 export const ROW_WIDTH = COLUMN_EDGES[COLUMN_GROUPS]!;
@@ -134,7 +128,7 @@ function runningSums<K extends string>(sizes: Readonly<Record<K, number>>): Read
   return Object.fromEntries(starts) as Record<K, number>;
 }
 
-/** Twelve bins of two hours, and one for settled charges. */
+/** Two hours each, and one for settled charges. */
 const HOUR_BINS = 13;
 
 let allocatedCount = 0;
@@ -144,7 +138,7 @@ const allocateWeights = (count: number) => {
   return from;
 };
 
-/** The first weight for each kind of input. */
+/** First weight of each kind. */
 export const WEIGHT_STARTS = {
   reason: allocateWeights(REASONS.length),
   hour: allocateWeights(CLASS_COUNT * HOUR_BINS),
@@ -171,7 +165,7 @@ export const WEIGHT_COUNT = allocatedCount;
 /** @param standing  first charges have one set of cells, chosen by `between` */
 export const sincePayCell = (standing: number, between: number, kind: number, bin: number) =>
   WEIGHT_STARTS.since + standing * SINCE_PAY_CELLS + (between * CYCLE_KINDS.length + kind) * SINCE_PAY_BINS + bin;
-/** From a retry's cell with new pay to the one without. */
+/** From a cell with new pay to the one without. */
 export const FRESH_TO_SAME_OFFSET =
   sincePayCell(0, PAID_BETWEEN.same, 0, 0) - sincePayCell(0, PAID_BETWEEN.fresh, 0, 0);
 
@@ -180,7 +174,7 @@ export function bucketOf(text: string, buckets: number): number {
   return ((hash ^ (hash >>> 15)) >>> 0) % buckets;
 }
 
-/** Takes a name such as "issuer:N26". */
+/** Takes "issuer:N26". */
 export const featureIndex = (name: string) => WEIGHT_STARTS.name + bucketOf(name, FEATURE_BUCKETS);
 
 const ROW_STARTS = runningSums(ROW_COUNT_BY_KIND);
@@ -191,7 +185,7 @@ export const ROWS_BY_KIND = Object.fromEntries(
   ]),
 ) as Readonly<Record<RowKind, { start: number; rows: number }>>;
 
-/** Chosen so that common values do not collide, as hashes of short texts often do. */
+/** Chosen so that common values do not collide. */
 const HASH_PREFIXES = {
   country: "country/",
   code: "code/r",
@@ -202,7 +196,7 @@ const HASH_PREFIXES = {
   period: "every/",
 } as const;
 
-/** Select a case's rows, if known: texts such as "SE", "51", "24", "debit:card", "visa", "1year"; steps of amount and tenure. */
+/** Texts such as "SE", "51", "24", "debit:card", "visa", "1year"; steps of amount and tenure. */
 type RowValues = Readonly<
   Record<keyof typeof HASH_PREFIXES, string | null> & { amount: number; tenure: number | null }
 >;
@@ -217,17 +211,13 @@ export function rowStart(kind: RowKind, value: string | number): number {
   return start + row * ROW_WIDTH;
 }
 
-/** Unknown values (null) have no row. */
+/** Unknown values have no row. */
 export function rowsOf(values: RowValues): Int32Array {
   const knownValues = Object.entries(values).filter((entry): entry is [RowKind, string | number] => entry[1] !== null);
   return Int32Array.from(knownValues, ([kind, value]) => rowStart(kind, value));
 }
 
-/**
- * After a decline with another code, its row replaces the previous one.
- *
- * @param row  where the new code's row begins
- */
+/** Replaces the previous code's row. */
 export function withCodeRow(rows: Int32Array, row: number): Int32Array {
   const { start, rows: count } = ROWS_BY_KIND.code;
   const isCode = (row: number) => row >= start && row < start + count * ROW_WIDTH;
@@ -245,7 +235,6 @@ interface RowTime {
   gapMs: number;
 }
 
-/** Writes COLUMN_GROUPS numbers. */
 export function fillColumns(time: RowTime, columns: Int32Array) {
   columns[0] = dayPartColumn(time.hour);
   columns[1] = COLUMN_STARTS.weekday + time.weekday;
@@ -278,15 +267,13 @@ export const weekAttemptsWeight = (retryCount: number) =>
 export const hourWeight = (classIndex: number, hour: number) =>
   WEIGHT_STARTS.hour + classIndex * HOUR_BINS + (hour >> 1);
 export const weekdayWeight = (classIndex: number, weekday: number) => WEIGHT_STARTS.weekday + classIndex * 7 + weekday;
-/**
- * First charges have separate date weights: most are approved on any day, and their number would hide how dates affect retries.
- */
+/** Separate for first charges: most are approved on any day, and their number would hide how dates affect retries. */
 export const dateWeight = (classIndex: number, date: number) =>
   (classIndex === 0 ? WEIGHT_STARTS.firstDate : WEIGHT_STARTS.date) + date - 1;
 export const dateCellWeight = (classIndex: number, cell: number) =>
   WEIGHT_STARTS.dateCell + classIndex * DATE_CELL_COUNT + cell;
 const OTHER_INVOICE_EDGES = [0.25, 1, 3, 7].map((days) => days * DAY_MS);
-/** All reasons share these weights, since such charges are rare. */
+/** Shared by all reasons, since such charges are rare. */
 export const otherInvoiceWeight = (approved: boolean, ms: number) =>
   WEIGHT_STARTS.beside + Number(approved) * OTHER_INVOICE_BINS + findBin(ms, OTHER_INVOICE_EDGES);
 const ANY_DAY_EDGES = [1, 3, 7].map((days) => days * DAY_MS);

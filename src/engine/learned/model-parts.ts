@@ -2,7 +2,7 @@ import { type LearnedModel, newLearnedModel } from "./learned-model.ts";
 import { CYCLE_COUNT } from "./pay-cycles.ts";
 import { MODEL_LAYOUT } from "./pretrained-model.ts";
 
-/** Few enough numbers that one update leaves most parts unchanged. */
+/** Small, so that an update leaves most parts unchanged. */
 const PART_SIZE = 256;
 const SPLIT_ARRAYS = [
   "mean",
@@ -20,7 +20,7 @@ const SPLIT_ARRAYS = [
 ] as const;
 const COUNTRY_PREFIX = "country/";
 
-/** Returns views of the numbers, not copies. Each country that the model has seen is a part. */
+/** Views, not copies. Each country seen is a part. */
 export function splitIntoParts(model: LearnedModel): Map<string, Float64Array> {
   const parts = new Map<string, Float64Array>();
   for (const name of SPLIT_ARRAYS) {
@@ -33,7 +33,7 @@ export function splitIntoParts(model: LearnedModel): Map<string, Float64Array> {
 }
 
 /**
- * @param parts  the model's parts, for callers that set many
+ * @param parts  for callers that set many
  * @throws if there is no such part, or if its numbers are invalid
  */
 export function setPart(model: LearnedModel, name: string, numbers: Float64Array, parts = splitIntoParts(model)) {
@@ -52,6 +52,6 @@ export function setPart(model: LearnedModel, name: string, numbers: Float64Array
 /** Without countries. */
 export const PART_COUNT = splitIntoParts(newLearnedModel()).size;
 
-/** A process does not touch a model written with a newer layout edition. */
+/** A process does not touch a newer edition's model. */
 export const layoutEditionOf = (layout: string) => Number.parseInt(layout, 10);
 export const LAYOUT_EDITION = layoutEditionOf(MODEL_LAYOUT);

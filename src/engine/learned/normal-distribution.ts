@@ -1,14 +1,14 @@
-/** Beyond this many standard deviations, a probability counts as 0 or 1. */
+/** Beyond, a probability counts as 0 or 1. */
 const MAX_SCORE = 6;
 const STEPS_PER_UNIT = 64;
 const TABLE_STEPS = 2 * MAX_SCORE * STEPS_PER_UNIT;
 
-/** A decision needs tens of thousands of values, and this table fits into the L1 cache. */
+/** Fits into the L1 cache; a decision needs tens of thousands of values. */
 const CDF_TABLE = Float64Array.from({ length: TABLE_STEPS + 1 }, (_, n) =>
   exactNormalCdf(n / STEPS_PER_UNIT - MAX_SCORE),
 );
 
-/** Accurate to 8e-6: interpolates between the table's two nearest points. */
+/** Accurate to 8e-6: interpolates. */
 export function normalCdf(x: number): number {
   const position = (x + MAX_SCORE) * STEPS_PER_UNIT;
   if (!(position > 0)) return CDF_TABLE[0]!;
@@ -22,7 +22,7 @@ function normalDensity(x: number): number {
   return 0.3989422804014327 * Math.exp(-0.5 * x * x);
 }
 
-/** Inverts `normalCdf` by bisection; `p` is limited to the table's range. */
+/** By bisection; `p` is limited to the table's range. */
 export function probit(p: number): number {
   let low = 0;
   let high = TABLE_STEPS;

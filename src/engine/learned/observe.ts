@@ -27,19 +27,16 @@ import { CYCLE_COUNT, daysSincePay, KIND_BY_CYCLE } from "./pay-cycles.ts";
 import { type BankClock, settlementDay, settlementHour } from "./settlement.ts";
 import { type Observation, PAY_CELL_COUNT } from "./workspace.ts";
 
-/** Each outcome moves a customer's pay cycles back toward the country's by this share: people change jobs. */
+/** Back toward the country's pay cycles, per outcome: people change jobs. */
 const FORGET_RATE = 0.004;
-/**
- * A customer who always had enough money may run short one day. So each invoice reduces `ample` by this share, down to a minimum.
- */
+/** Each invoice reduces `ample`: a customer who always had enough may run short. */
 const AMPLE_FORGET_RATE = 0.02;
 const MIN_AMPLE_SHARE = 0.002;
-/** Rough variance of a hypothesis's weight. */
+/** Rough. */
 export const CELL_VARIANCE = 0.02;
-/** Lower bound on an outcome's likelihood. */
 const MIN_CHANCE = 1e-5;
 
-/** A write beyond the end of `indices` is lost, and a read there is NaN, which one update would spread over the model. */
+/** A write beyond the end of `indices` is lost; a read there is NaN, which one update would spread over the model. */
 function assertWeightCount({ count, indices }: Observation) {
   if (count > indices.length)
     throw new RangeError(`an outcome of ${count} weights; at most ${indices.length} are supported`);
@@ -51,7 +48,6 @@ function fillObservation(observation: Observation, posterior: CasePosterior, at:
   fillRetryCells(posterior, at, observation.cells);
 }
 
-/** Sums of the weights that count under every hypothesis, and of their variances. */
 interface SharedScore {
   score: number;
   spread: number;
@@ -73,7 +69,7 @@ function addWeights(
 }
 
 /**
- * Returns the factor that scales a score down for uncertain weights.
+ * Scales a score down for uncertain weights.
  *
  * @param spread  their variances' sum
  */
@@ -86,8 +82,8 @@ const firstCellByCycle = Uint8Array.from(
 );
 
 /**
- * Returns a function for a retry's approval probability before calibration, equal to the result of `observeRetry`, from which
- * calibration learns. A forecast is no prediction: it leaves out unlikely hypotheses.
+ * Approval probability before calibration, as `observeRetry` returns and calibration learns from. A forecast does not do: it
+ * leaves out unlikely hypotheses.
  */
 export function createChanceFunction(model: LearnedModel, posterior: CasePosterior): (at: number) => number {
   const { shares, clock, lastTriedAt } = posterior;
@@ -136,8 +132,6 @@ export const chanceOf = (model: LearnedModel, posterior: CasePosterior, at: numb
   createChanceFunction(model, posterior)(at);
 
 /**
- * Weighs each hypothesis by its likelihood for the observed outcome.
- *
  * @param shares  replaced by the posterior
  * @returns the prior probability of an approval
  */
@@ -164,9 +158,7 @@ function updateShares(model: LearnedModel, shares: Float64Array, explanations: n
 }
 
 /**
- * Updates a customer's pay cycles with an invoice's first charge.
- *
- * @param reason  of the decline; null: approved
+ * @param reason  null: approved
  * @returns false if it shows nothing about the account, as with a lost card or a bank that was down
  */
 export function observeFirstCharge(
@@ -189,7 +181,7 @@ export function observeFirstCharge(
   for (let c = 0; c < CYCLE_COUNT; c++) shares[c] = (1 - customer.ample) * customer.cycles[c]!;
   shares[AMPLE_FUNDS] = customer.ample;
   updateShares(model, shares, CYCLE_COUNT + 1, reason === null);
-  // Only some declines without a specific reason are about money, so they count half.
+  // Only some of these are about money, so they count half.
   const isPlain = reason === "GENERIC" || reason === "UNKNOWN";
   const ample = isPlain ? (shares[AMPLE_FUNDS]! + customer.ample) / 2 : shares[AMPLE_FUNDS]!;
   customer.ample = MIN_AMPLE_SHARE + (1 - AMPLE_FORGET_RATE) * ample;
@@ -202,7 +194,7 @@ export function observeFirstCharge(
 /**
  * Updates the case and the customer's pay cycles.
  *
- * @param reason  of the decline; null: approved
+ * @param reason  null: approved
  * @returns the prior probability of an approval
  */
 export function observeRetry(
@@ -232,16 +224,13 @@ export function observeRetry(
   return chance;
 }
 
-/**
- * More charges of other invoices between two retries are ignored: a customer charged every hour would have the next retry
- * postponed forever.
- */
+/** Otherwise a customer charged every hour would have the next retry postponed forever. */
 export const MAX_OTHER_INVOICE_CHARGES = 8;
 
 /**
- * Updates an open case with another invoice's charge: it shows whether there is money now, and when the customer is paid.
+ * It shows whether there is money now, and when the customer is paid.
  *
- * @param reason  of the decline; null: approved
+ * @param reason  null: approved
  * @param before  pay cycle probabilities before that charge
  * @param after  and after it
  */
@@ -261,7 +250,7 @@ export function observeOtherInvoice(
   shiftCycles(posterior.cyclesBefore, before, after);
 }
 
-/** Scales each cycle as the customer's pay cycle changed, and keeps the sum. */
+/** Keeps the sum. */
 function shiftCycles(cycles: Float64Array, before: Float64Array, after: Float64Array) {
   let total = 0;
   let shifted = 0;
@@ -273,7 +262,7 @@ function shiftCycles(cycles: Float64Array, before: Float64Array, after: Float64A
   if (shifted > 0) for (let c = 0; c < CYCLE_COUNT; c++) cycles[c]! *= total / shifted;
 }
 
-/** After a decline for another reason, raises the hypotheses that are common with it. */
+/** Raises the hypotheses that are common with the new reason. */
 function shiftToReason(model: LearnedModel, posterior: CasePosterior, reason: Reason) {
   const counts = model.kinds;
   const row = reasonRow(reason);

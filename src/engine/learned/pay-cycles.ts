@@ -1,12 +1,11 @@
 import { dayOfMonth, monthLength, weekdayOf } from "./local-days.ts";
 
-/** Determines how fast the money is spent. */
+/** Determines how fast money is spent. */
 export const CYCLE_KINDS = ["weekly", "twice", "monthly"] as const;
 
-/** A possible pattern of pay days. */
 export interface PayCycle {
   kind: number;
-  /** Relative frequency before any observation. */
+  /** Before any observation. */
   usual: number;
   /** Completes "pay comes …". */
   words: string;
@@ -18,11 +17,10 @@ const WEEKLY = 0;
 const TWICE = 1;
 const MONTHLY = 2;
 
-/** Many people are paid on these. */
 const ROUND_DATES = [1, 15, 25, 28, 31];
 const isThursdayOrFriday = (weekday: number) => weekday === 4 || weekday === 5;
 
-/** Round dates, the month's end, Thursdays and Fridays start as common; none is ruled out. */
+/** None is ruled out. */
 export const PAY_CYCLES: readonly PayCycle[] = [
   ...range(1, 31).map((date) => ({
     kind: MONTHLY,
@@ -38,7 +36,7 @@ export const PAY_CYCLES: readonly PayCycle[] = [
     words: `around the ${firstDate}${ordinal(firstDate)} and ${second === 31 ? "the end of the month" : `${second}${ordinal(second)}`}`,
     pays: isOnEither(isPostedOnDate(firstDate), isPostedOnDate(second)),
   })),
-  // Without a shift for weekends: card balances paid off, benefits, other customs.
+  // Without a weekend shift: card balances paid off, benefits, other customs.
   ...range(1, 31).map((date) => ({
     kind: MONTHLY,
     usual: 0.8,
@@ -89,10 +87,9 @@ export const PAY_CYCLES: readonly PayCycle[] = [
 ];
 
 export const CYCLE_COUNT = PAY_CYCLES.length;
-/** As an array, for inner loops. */
 export const KIND_BY_CYCLE = Uint8Array.from(PAY_CYCLES, ({ kind }) => kind);
 
-/** If the date is on a weekend, pay is posted on the Friday before. Dates past the month's end mean its last day. */
+/** Friday if the date is on a weekend; the month's last day if it is past its end. */
 function isPostedOnDate(date: number) {
   return (day: number) => {
     const weekday = weekdayOf(day);
@@ -119,15 +116,14 @@ function workingDayOfMonth(day: number) {
 }
 
 const DAYS_PER_BLOCK = 256;
-/** Rows are computed in blocks; a year takes about 40 kB. */
+/** A year takes about 40 kB. */
 const MAX_BLOCKS = 64;
 export const MAX_CYCLE_DAYS = 36;
 const blockByNumber = new Map<number, Uint8Array>();
 
 /**
- * By cycle, for a local day.
- *
- * @returns an array, and the index at which the day's CYCLE_COUNT numbers begin
+ * @param day  local
+ * @returns an array, and where the day's CYCLE_COUNT numbers begin
  */
 export function daysSincePay(day: number): { row: Uint8Array; from: number } {
   const number = Math.floor(day / DAYS_PER_BLOCK);

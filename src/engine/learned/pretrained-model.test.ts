@@ -47,13 +47,13 @@ test("merchant-specific weights and rows never leave their world", () => {
 test("a loosened weight counts only when the world has seen it", () => {
   const fresh = newLearnedModel();
   const taught = newLearnedModel();
-  const [unmet, met] = [WEIGHT_STARTS.hour + 1, WEIGHT_STARTS.hour + 2];
-  for (const weight of [unmet, met]) taught.variance[weight] = 3 * fresh.variance[weight]!;
-  taught.mean[met] = 0.5;
+  const [unobservedWeight, observedWeight] = [WEIGHT_STARTS.hour + 1, WEIGHT_STARTS.hour + 2];
+  for (const weight of [unobservedWeight, observedWeight]) taught.variance[weight] = 3 * fresh.variance[weight]!;
+  taught.mean[observedWeight] = 0.5;
   const prior = fromPretrained(poolPretrainedModel([taught], new Set()));
-  assert.equal(prior.mean[unmet], fresh.mean[unmet]);
-  assert.ok(prior.mean[met]! > 0.05, `${prior.mean[met]}`);
-  assert.equal(prior.start[met], prior.mean[met]);
+  assert.equal(prior.mean[unobservedWeight], fresh.mean[unobservedWeight]);
+  assert.ok(prior.mean[observedWeight]! > 0.05, `${prior.mean[observedWeight]}`);
+  assert.equal(prior.start[observedWeight], prior.mean[observedWeight]);
 });
 
 test("a pretrained model with another layout is refused", () => {

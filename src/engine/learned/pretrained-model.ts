@@ -4,16 +4,14 @@ import { REASONS, WEIGHT_COUNT, WEIGHT_STARTS } from "./model-layout.ts";
 import { CYCLE_COUNT } from "./pay-cycles.ts";
 import { WEIGHT_GROUPS } from "./weight-groups.ts";
 
-/** A model's state before it has seen any merchant, as stored in a file. Numbers are rounded. */
+/** Before it has seen any merchant, as stored in a file. Numbers are rounded. */
 export interface PretrainedModel {
   /** A file for another layout is refused. */
   layout: string;
   /** [weight, mean, variance], if different from a new model. */
   weights: [number, number, number][];
-  /** Customers by pay cycle, in total and by country. */
   cycles: number[];
   countryCycles: Record<string, number[]>;
-  /** Cases by reason and kind. */
   kinds: number[];
   /** [feature weight, shift of each family]. */
   shifts: [number, number, number, number, number][];
@@ -21,12 +19,12 @@ export interface PretrainedModel {
 
 export const MODEL_LAYOUT = `19:${WEIGHT_COUNT}:${CYCLE_COUNT}:${KIND_COUNT}:${REASONS.length}:${WEIGHT_GROUPS.length}`;
 
-/** Enough for a good start, low enough that an installation's own data soon outweighs it. */
+/** An installation's own data soon outweighs it. */
 const KINDS_STRENGTH = 150;
 const CYCLES_STRENGTH = 150;
 const COUNTRY_STRENGTH = 60;
 
-/** @throws if the pretrained model has another layout */
+/** @throws if it has another layout */
 export function fromPretrained(prior: PretrainedModel): LearnedModel {
   if (prior.layout !== MODEL_LAYOUT)
     throw new RangeError(`the prior is of layout ${prior.layout}, this model of ${MODEL_LAYOUT}`);
@@ -60,15 +58,14 @@ function scaleCounts(counts: readonly number[], strength: number): number[] {
 }
 
 /**
- * Merchants differ more than simulated worlds. So the variance is a multiple of the worlds' spread, and at least this share of a
- * new model's.
+ * Merchants differ more than simulated worlds: a multiple of the worlds' spread, and at least this share of a new model's
+ * variance.
  */
 const SPREAD_FACTOR = 3;
 const SPREAD_MIN = 0.3;
 
 /**
- * Combines models from different worlds: each weight gets the models' mean, and the worlds' spread as its variance. Weights that
- * agree everywhere start firm; others start open.
+ * Each weight gets the worlds' mean, and their spread as its variance: weights that agree everywhere start firm.
  *
  * @param models  each trained from a new model: a changed weight counts as seen
  * @param portable  feature weights that mean the same everywhere
@@ -107,14 +104,14 @@ export function poolPretrainedModel(models: readonly LearnedModel[], portable: R
   return prior;
 }
 
-/** Each model's mean counts by its precision; a weight that no model has seen keeps its initial value. */
+/** Means count by precision; a weight that no model has seen keeps its initial value. */
 function poolWeight(models: readonly LearnedModel[], index: number, untrained: LearnedModel): [number, number] {
   const before = untrained.variance[index]!;
   let precision = 0;
   let sum = 0;
   for (const { mean, variance } of models) {
     if (mean[index] === untrained.mean[index]) continue;
-    // Between worlds, a weight varies about half as much as its initial variance allows around zero.
+    // Between worlds, a weight varies about half as much as its initial variance allows.
     const weight = 1 / (variance[index]! + before / 4);
     precision += weight;
     sum += weight * (mean[index]! - untrained.mean[index]!);

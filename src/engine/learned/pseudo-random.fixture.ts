@@ -1,4 +1,4 @@
-/** Returns a generator of reproducible pseudo-random numbers in [0, 1). */
+/** Reproducible, in [0, 1). */
 export function createPseudoRandom(seed: number) {
   let state = seed;
   return () => {

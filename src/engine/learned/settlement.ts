@@ -4,8 +4,8 @@ import { weekdayOf } from "./local-days.ts";
 import { bucketOf, SETTLED_HOUR } from "./model-layout.ts";
 
 /**
- * A charge submitted before a business day's cut-off is booked this many business days later; any other counts as submitted on
- * the next business day.
+ * A charge before a business day's cut-off is booked this many business days later; any other counts as submitted on the next
+ * business day.
  */
 interface SettlementPattern {
   /** Local hour; 24: at the day's end. */
@@ -13,15 +13,13 @@ interface SettlementPattern {
   businessDays: number;
 }
 
-/** Cards are answered at once. */
 export const IMMEDIATE = 0;
-/** The first has no settlement delay: the bank answers at once. */
+/** The first has no delay: the bank answers at once. */
 export const SETTLEMENT_PATTERNS: readonly (SettlementPattern | null)[] = [
   null,
   ...[0, 1, 2].flatMap((businessDays) => [11, 14, 17, 21, 24].map((cutoff) => ({ cutoff, businessDays }))),
 ];
 
-/** Converts the customer's times into their bank's. */
 export interface BankClock {
   /** Local time minus UTC. */
   offsetMs: number;
@@ -36,7 +34,7 @@ const nextBusinessDay = (day: number) => {
   return day;
 };
 
-/** Local day since 1970 on which the bank decides a charge requested at this time. */
+/** On which the bank decides; since 1970. */
 export function settlementDay({ offsetMs, booking }: BankClock, at: number): number {
   const local = at + offsetMs;
   const booked = SETTLEMENT_PATTERNS[booking];
@@ -49,21 +47,21 @@ export function settlementDay({ offsetMs, booking }: BankClock, at: number): num
 export const settlementDayEnd = (clock: BankClock, at: number) =>
   (settlementDay(clock, at) + 1) * DAY_MS - clock.offsetMs;
 
-/** Returns the local hour at which the bank decides, 0 to 23, or SETTLED_HOUR. */
+/** 0 to 23, or SETTLED_HOUR. */
 export function settlementHour({ offsetMs, booking }: BankClock, at: number): number {
   if (booking !== IMMEDIATE) return SETTLED_HOUR;
   const local = at + offsetMs;
   return Math.floor((local - Math.floor(local / DAY_MS) * DAY_MS) / HOUR_MS);
 }
 
-/** Hash buckets for all schemes: enough for SEPA, ACH and Bacs to have one each. */
+/** SEPA, ACH and Bacs have one each. */
 const SCHEME_BUCKETS = 64;
 
-/** Debit card networks, which answer at once. */
+/** Debit card networks answer at once. */
 const CARD_DEBIT_PATTERN =
   /^(card|visa|mastercard|maestro|discover|interac|eftpos|elo|hipercard|rupay|troy|bancontact|girocard|dankort|prepaid)_/;
 
-/** Whether it settles by its scheme's pattern: a bank debit, such as "sepa_debit". */
+/** A bank debit, such as "sepa_debit". */
 export const hasSettlementPattern = (paymentMethodType: string | null): paymentMethodType is string =>
   paymentMethodType !== null &&
   paymentSchemeOf(paymentMethodType).endsWith("_debit") &&
@@ -71,10 +69,10 @@ export const hasSettlementPattern = (paymentMethodType: string | null): paymentM
 
 const schemeRow = (scheme: string) => bucketOf(paymentSchemeOf(scheme), SCHEME_BUCKETS) * SETTLEMENT_PATTERNS.length;
 
-/** As published by the schemes (docs/sources.md); a merchant's bank or gateway may have others. */
+/** docs/sources.md; a merchant's bank or gateway may have others. */
 const PUBLISHED_BUSINESS_DAYS = { sepa_debit: 1, ach_debit: 1, bacs_debit: 2 } as const;
 
-/** Returns SETTLEMENT_PATTERNS' initial log scores by scheme: published business days start with a small advantage. */
+/** Log scores by scheme: published business days start with a small advantage. */
 export function newSettlementScores(): Float64Array {
   const all = new Float64Array(SCHEME_BUCKETS * SETTLEMENT_PATTERNS.length);
   for (const [scheme, days] of Object.entries(PUBLISHED_BUSINESS_DAYS))
@@ -85,29 +83,23 @@ export function newSettlementScores(): Float64Array {
 }
 
 interface SettlementScores {
-  /** As `newSettlementScores` returns. */
   bookings: Float64Array;
 }
 
-/** Returns an index in SETTLEMENT_PATTERNS. */
 export function likeliestSettlement({ bookings }: SettlementScores, paymentMethodType: string | null): number {
   if (!hasSettlementPattern(paymentMethodType)) return IMMEDIATE;
   const row = bookings.subarray(schemeRow(paymentMethodType)).subarray(0, SETTLEMENT_PATTERNS.length);
   return row.indexOf(Math.max(...row));
 }
 
-/** Each retry reduces the weight of earlier ones by this factor: a gateway may change its cut-off. */
+/** Reduces the weight of earlier retries: a gateway may change its cut-off. */
 const FADE_FACTOR = 0.999;
-/** Limits how strongly one outcome speaks for or against a pattern, per model. */
+/** Limits one outcome's effect, per model. */
 const MIN_CHANCE = 0.02;
 /** A pattern that scores lower than the best by more is skipped until fading brings it closer. */
 const MAX_SCORE_GAP = 8;
 
-/**
- * Learns a scheme's settlement pattern from a retry's outcome.
- *
- * @param chancesBy  returns approval probabilities, one per model, if history and retry settled by this pattern
- */
+/** @param chancesBy  approval probabilities, one per model, if history and retry settled by this pattern */
 export function learnSettlement(
   { bookings }: SettlementScores,
   scheme: string,

@@ -4,23 +4,20 @@ import type { LearnedModel } from "./learned-model.ts";
 import { CLASS_COUNT, classOf, type Reason } from "./model-layout.ts";
 
 /**
- * A model that reaches this share of its predictions is within normal error and corrects itself. If a weekend moves a pay day,
- * for example, three in five predicted approvals may come.
+ * Share of its predictions that a model must reach; above it, errors are normal and correct themselves (a weekend that moves a
+ * pay day).
  */
 const ACCEPTED_RATE = 0.5;
-/** Each retry reduces the weight of earlier ones by this factor, so about the last two hundred count. */
+/** About the last two hundred retries count. */
 const FADE_FACTOR = 0.995;
-/** Retries in the same hour share their luck, so a shorter shortfall is no change of the world. */
+/** Retries in the same hour share their luck. */
 const MIN_DURATION_MS = DAY_MS;
-/** After this long without a retry, the last outcomes say little about the next one. */
+/** Old outcomes say little about the next one. */
 const STALE_AFTER_MS = 30 * DAY_MS;
-/** Minimum sum of p (1 − p): few retries, or ones nearly sure to fail, prove nothing. */
+/** Sum of p (1 − p): few retries, or ones nearly sure to fail, prove nothing. */
 const MIN_UNCERTAINTY = 1;
 
-/**
- * By class of reasons: recent approvals missing from the accepted rate, and the variance; when the shortfall began, and the last
- * retry. All zero while approvals keep up.
- */
+/** By class of reasons: approvals missing from the accepted rate, their variance, two times. Zero while approvals keep up. */
 const SHORTFALL_INDEX = 0;
 const VARIANCE_INDEX = 1;
 const SINCE_INDEX = 2;
@@ -29,15 +26,12 @@ const SHORTFALL_WIDTH = 4;
 export const newShortfalls = () => new Float64Array(SHORTFALL_WIDTH * CLASS_COUNT);
 
 /**
- * Compares a retry's outcome with the prediction made when it was decided.
- *
- * A later prediction would not do: after some twenty failures a wrong model expects no approval, and nothing surprises it.
- * Earlier successes do not offset failures, as in Page's cumulative sum (1954); otherwise months of them would hide a change for
- * just as long.
+ * `predictedChance` is from the decision: after some twenty failures a wrong model expects no approval, and nothing surprises it.
+ * Earlier successes do not offset failures, as in Page's cumulative sum (1954), or they would hide a change.
  *
  * @param predictedChance  calibrated approval probability
  * @param at  the retry's time
- * @param reason  of the decline; null: approved. A bank that was down says nothing
+ * @param reason  null: approved. A bank that was down says nothing
  */
 export function recordPrediction(
   { shortfalls }: LearnedModel,
@@ -63,8 +57,8 @@ export function recordPrediction(
 }
 
 /**
- * By how many standard deviations recent approvals fall below half the predictions, in the class of the case's first decline; 0
- * while approvals keep up, or if the data prove nothing.
+ * How far recent approvals fall below half the predictions, by class of the first decline; 0 if they keep up or the data prove
+ * nothing.
  */
 export function shortfallDeviations(
   { shortfalls }: LearnedModel,

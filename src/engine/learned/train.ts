@@ -10,23 +10,20 @@ import { observeFirstCharge, observeRetry } from "./observe.ts";
 import { CYCLE_COUNT } from "./pay-cycles.ts";
 import type { BankClock } from "./settlement.ts";
 
-/** Lower bound, so that old data fades and the model follows changes. */
+/** So that old data fades. */
 const MIN_VARIANCE = 0.0001;
 /** By reason. */
 const MAX_KIND_COUNT = 1500;
 const MAX_CYCLE_COUNT = 6000;
-/** Only about this share of a typical posterior comes from observations. */
+/** Only about this share of a posterior comes from observations. */
 const CUSTOMER_WEIGHT = 0.2;
-/**
- * A feature's step is RATE / (DELAY + times seen ^ 0.8): small, since a case has about twenty features, which all move together.
- */
+/** A feature's step is RATE / (DELAY + times seen ^ 0.8): small, since a case's features all move together. */
 const SHIFT_RATE = 0.15;
 const SHIFT_DELAY = 25;
 /** One feature changes a family's odds by at most e to the power of this. */
 const MAX_SHIFT = 1.5;
-/** The approval rate is a mean over about this many of the latest retries. */
 const MAX_AVERAGED_RETRIES = 1000;
-/** Hypotheses with a smaller share do not affect the weights. */
+/** Smaller hypotheses do not affect the weights. */
 const MIN_SHARE = 1e-4;
 
 /**
@@ -73,10 +70,7 @@ function moveWeight({ mean, variance }: LearnedModel, index: number, gradient: n
   variance[index] = Math.max(MIN_VARIANCE, before * (1 - Math.min(0.9, before * curvature)));
 }
 
-/**
- * Learns the customer's pay cycles and the weights for first charges. The country's pay cycles learn from retries only: most
- * first charges are approved on any day, regardless of pay.
- */
+/** The country's pay cycles learn from retries only: most first charges are approved on any day. */
 export function learnFirstCharge(
   model: LearnedModel,
   customer: CustomerPosterior,
@@ -97,7 +91,7 @@ export function learnCase(model: LearnedModel, posterior: CasePosterior) {
   for (const classCounts of counts) addCase(classCounts, counts[0]!);
 }
 
-/** Counts for the case's reason and for its code, if any: views, not copies. */
+/** Views, not copies. */
 const kindCountsOf = ({ kinds }: LearnedModel, { firstReason, codeRow }: CasePosterior) =>
   (codeRow === null ? [reasonRow(firstReason)] : [reasonRow(firstReason), codeRow]).map((row) =>
     kinds.subarray(row, row + KIND_COUNT),
@@ -121,7 +115,7 @@ const sumCounts = (counts: Float64Array) => counts.reduce((sum, count) => sum + 
 /**
  * Learns the weights, the case, the customer's pay cycles, and each cause's frequency.
  *
- * @param reason  of the decline; null: approved
+ * @param reason  null: approved
  * @returns the prior probability of an approval
  */
 export function learnRetry(
@@ -172,7 +166,7 @@ function learnKinds(model: LearnedModel, posterior: CasePosterior, before: Float
   }
 }
 
-/** Moves the country's and all customers' counts with the customer's posterior. */
+/** Follows the customer's posterior. */
 function countCycles(model: LearnedModel, customer: CustomerPosterior, before: Float64Array) {
   const cycleCounts = countryCycles(model, customer);
   for (let c = 0; c < CYCLE_COUNT; c++) {
@@ -189,8 +183,8 @@ function countryCycles(model: LearnedModel, { country, usualCycles }: CustomerPo
 }
 
 /**
- * Counts a customer at the first failure, with the country's pay cycles; outcomes then move the counts. The customer's own
- * posterior is mostly the prior and would keep the counts from changing.
+ * At the first failure, with the country's pay cycles. The customer's own posterior is mostly the prior and would keep the counts
+ * from changing.
  */
 export function countCustomer(model: LearnedModel, customer: CustomerPosterior) {
   for (const counts of [countryCycles(model, customer), model.cycles])

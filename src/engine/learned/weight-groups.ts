@@ -8,12 +8,11 @@ import {
   WEIGHT_STARTS,
 } from "./model-layout.ts";
 
-/** Weights with similar meanings, mostly about times: `width` weights from `from` on, and the same columns in the next rows. */
+/** Similar meanings: `width` weights from `from` on, and the same columns in the next rows. */
 interface WeightGroup {
   from: number;
   width: number;
   rows: number;
-  /** Upper limit of their variances. */
   varianceMax: number;
 }
 
@@ -37,7 +36,6 @@ const singleGroup = (from: number, to: number): WeightGroup => ({
   varianceMax: CLASS_VARIANCE_MAX,
 });
 
-/** Over all rows of a kind. */
 const groupsByColumn = ({ start, rows }: { start: number; rows: number }): WeightGroup[] =>
   Array.from({ length: COLUMN_GROUPS }, (_, n) => ({
     from: start + COLUMN_EDGES[n]!,
@@ -46,7 +44,6 @@ const groupsByColumn = ({ start, rows }: { start: number; rows: number }): Weigh
     varianceMax: ROW_VARIANCE_MAX,
   }));
 
-/** The groups that can be loosened. */
 export const WEIGHT_GROUPS: readonly WeightGroup[] = [
   ...groupsByClass(WEIGHT_STARTS.hour, WEIGHT_STARTS.weekday),
   ...groupsByClass(WEIGHT_STARTS.weekday, WEIGHT_STARTS.date),

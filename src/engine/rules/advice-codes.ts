@@ -3,16 +3,15 @@ import type { DeclineGroup } from "./decline-groups.ts";
 import { normalizeCardCode } from "./response-codes.ts";
 import { SOURCES, type Source } from "./sources.ts";
 
-/** A Mastercard merchant advice code (DE48 SE84), sent by some issuers with the response code. */
+/** Mastercard merchant advice code (DE48 SE84), sent by some issuers with the response code. */
 export interface AdviceCode {
   code: string;
-  /** Null if the advice concerns the number of retries, not the cause. */
+  /** Null if it concerns only the number of retries. */
   group: DeclineGroup | null;
   /** Minimum, after the decline. */
   waitMs: number;
-  /** Whether the card may never be charged again. */
   bars: boolean;
-  /** Attempts after which Dunlin gives up the card; Infinity unless it can hardly ever pay later. */
+  /** Attempts until Dunlin gives up the card; Infinity unless it can hardly ever pay later. */
   triesMax: number;
   words: string;
   source: Source;
@@ -31,7 +30,6 @@ const defineAdvice = (code: string, words: string, rest: Partial<AdviceCode>): A
 const defineWait = (code: string, waitMs: number, words: string) =>
   defineAdvice(code, `the bank advised waiting ${words}`, { group: "FUNDS", waitMs });
 
-/** For a code that no table lists. */
 export const unknownAdvice = (code: string): AdviceCode =>
   defineAdvice(normalizeAdviceCode(code), `the bank sent advice ${normalizeAdviceCode(code)}`, {});
 
@@ -63,7 +61,7 @@ const normalizeAdviceCode = (code: string) => normalizeCardCode(code).padStart(2
 const adviceByCode = new Map(ADVICE_CODES.map((advice) => [advice.code, advice]));
 
 /**
- * Replaces a meaning for the whole process.
+ * For the whole process.
  *
  * @see rule-overrides.ts
  */
@@ -72,7 +70,7 @@ export const setAdviceCode = (advice: AdviceCode) => adviceByCode.set(advice.cod
 /** On every network: misreading one costs a retry, but missing one costs a fee. */
 const CODES_READ_ON_EVERY_NETWORK = new Set(["03", "21"]);
 
-/** Returns null for an unlisted code, or if the network's advice codes mean something else. */
+/** Null if unlisted, or if the network's advice codes mean something else. */
 export function findAdviceCode(code: string | null, readsAdvice: boolean): AdviceCode | null {
   const found = code === null ? undefined : adviceByCode.get(normalizeAdviceCode(code));
   return found && (readsAdvice || CODES_READ_ON_EVERY_NETWORK.has(found.code)) ? found : null;

@@ -7,11 +7,11 @@ export interface BankDebit {
   name: string;
   representable: ReadonlySet<string>;
   /**
-   * Codes after which Dunlin neither debits nor asks the customer again, and why. Any other code means that the account may not
-   * be debited as it is.
+   * Codes after which Dunlin neither debits nor asks the customer again, and why. Other codes: the account may not be debited as
+   * it is.
    */
   ended: ReadonlyMap<string, string>;
-  /** Recognizes the scheme's codes in a gateway's error field. */
+  /** Recognizes the scheme's codes in a gateway's field. */
   shape: RegExp;
   /** Including the first. */
   presentationsMax: number;
@@ -95,12 +95,12 @@ const debitByScheme = new Map<string, BankDebit>([
 ]);
 export const BANK_DEBITS: ReadonlyMap<string, BankDebit> = debitByScheme;
 
-/** Takes any gateway's spelling; undefined if it is no bank debit, or Dunlin has no rules for its scheme. */
+/** Any gateway's spelling; undefined if it is no bank debit, or has no rules. */
 export const findBankDebit = (paymentMethodType: string | null | undefined): BankDebit | undefined =>
   paymentMethodType ? debitByScheme.get(paymentSchemeOf(paymentMethodType)) : undefined;
 
 /**
- * Replaces a scheme's rules for the whole process.
+ * For the whole process.
  *
  * @see rule-overrides.ts
  */
@@ -109,7 +109,7 @@ export const setBankDebit = (type: string, debit: BankDebit) => debitByScheme.se
 /** "AM04 Insufficient funds". A Bacs code requires a separator, as a single letter may be a word: "0 : Refer to payer". */
 const CODE_WITH_WORDS = /^(?:([A-Z]{1,2}\d\d)\b|([0-9A-Z])(?:\s*:|\s+-\s)).*/s;
 
-/** Takes a gateway's code, such as "ARUDD-0" (GoCardless) or "MD01 : No mandate" (Adyen). */
+/** Takes "ARUDD-0" (GoCardless), "MD01 : No mandate" (Adyen). */
 export const normalizeSchemeCode = (code: string) =>
   code
     .trim()

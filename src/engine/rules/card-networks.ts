@@ -3,12 +3,12 @@ import { cardBrandName, normalizeBrand } from "../../domain/payment-method-names
 import type { CodeDialect } from "./response-codes.ts";
 import { SOURCES, type Source } from "./sources.ts";
 
-/** Maximum declined or unanswered attempts in any window of this length. */
+/** Declined or unanswered attempts in any window of this length. */
 export interface AttemptLimit {
   attemptsMax: number;
   /** Infinity: while the invoice is open. */
   windowMs: number;
-  /** All attempts on the card or account, those with the same amount, or those for the same invoice. */
+  /** Attempts on the card or account, with the same amount, or for the invoice. */
   counts: "card" | "card_and_amount" | "invoice";
   /** Completes "allows at most …". */
   words: string;
@@ -16,14 +16,14 @@ export interface AttemptLimit {
 }
 
 export interface CardNetwork {
-  /** Shown to people; a file of rules may change it. */
+  /** A file of rules may change it. */
   name: string;
-  /** How response codes are read, whatever the name. */
+  /** Whatever the name. */
   dialect: CodeDialect;
   limits: readonly AttemptLimit[];
-  /** Whether a Visa category 1 code blocks the card permanently. */
+  /** Visa category 1 codes block the card permanently. */
   barsCategory1: boolean;
-  /** Whether all Mastercard advice codes are read; 03 and 21 are honored on every network. */
+  /** All Mastercard advice codes; 03 and 21 count on every network. */
   readsAdvice: boolean;
   source: Source;
 }
@@ -108,13 +108,13 @@ const networkByBrand = new Map<string, CardNetwork>([
   ["cartesbancaires", defineUnreadNetwork("cartesbancaires")],
 ]);
 
-/** Returns the name that rules and model use: "mastercard" for "MC" and "MasterCard"; an unknown brand in lower case. */
+/** The name in rules and model: "mastercard" for "MC" and "MasterCard"; an unknown brand in lower case. */
 export function networkKeyOf(brand: string): string {
   const key = normalizeBrand(brand);
   return networkByBrand.has(key) ? key : brand.toLowerCase();
 }
 
-/** Takes any gateway's spelling ("visa", "American Express"); null or unknown: the strictest rules. */
+/** Any gateway's spelling ("visa", "American Express"); null or unknown: the strictest rules. */
 export const findCardNetwork = (brand: string | null): CardNetwork =>
   (brand === null ? undefined : networkByBrand.get(normalizeBrand(brand))) ?? UNKNOWN_NETWORK;
 
@@ -123,8 +123,8 @@ const PRODUCT_SUFFIX =
   /(?:super|premium|standard|commercial|consumer|corporate|business|small|purchasing|fleet|prepaid|reloadable|anonymous|credit|debit)+$/;
 
 /**
- * If no brand is reported, the type may name it: Adyen reports "visa", "mc", "visa_applepay" and "mcdebit". An unrecognized card
- * would be retried even after it was reported stolen.
+ * Without a brand, the type may name it: Adyen reports "visa", "mc", "visa_applepay" and "mcdebit". An unrecognized card would be
+ * retried even if reported stolen.
  */
 export function findBrand(
   cardBrand: string | null | undefined,
@@ -139,12 +139,11 @@ export function findBrand(
 }
 
 /**
- * Replaces a brand's rules for the whole process.
+ * For the whole process.
  *
  * @see rule-overrides.ts
  */
 export const setCardNetwork = (brand: string, network: CardNetwork) =>
   networkByBrand.set(normalizeBrand(brand), network);
 
-/** Includes the one for unknown brands. */
 export const listCardNetworks = (): CardNetwork[] => [...new Set(networkByBrand.values()), UNKNOWN_NETWORK];

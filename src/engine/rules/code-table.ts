@@ -6,7 +6,7 @@ export interface CodeTable {
   groups: ReadonlyMap<string, DeclineGroup>;
 }
 
-/** Takes codes separated by blanks. A code that means something at one gateway only is prefixed with its name. */
+/** Codes are separated by blanks, and prefixed with a gateway's name if they mean something only there. */
 export const buildCodeTable = (
   source: Source,
   rows: Partial<Record<DeclineGroup, string>>,

@@ -16,11 +16,10 @@ export const DECLINE_GROUPS = [
 ] as const;
 export type DeclineGroup = (typeof DECLINE_GROUPS)[number];
 
-/** Whether the same card or account must not be charged again unchanged. */
+/** The same card or account must not be charged again unchanged. */
 export const endsRetries = (group: DeclineGroup) =>
   DECLINE_GROUPS.indexOf(group) <= DECLINE_GROUPS.indexOf("AUTH_REQUIRED");
 
-/** Whether the group suggests when a retry may work. */
 export const hasExpectedTime = (group: DeclineGroup) =>
   group === "LIMIT" || group === "FUNDS" || group === "ISSUER_DOWN";
 

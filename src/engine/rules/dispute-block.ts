@@ -12,7 +12,7 @@ const DISPUTE_DECLINE: InterpretedDecline = {
   renewsItself: false,
 };
 
-/** Blocks the card or account for the customer: another charge would be disputed too. */
+/** Another charge would be disputed too. */
 export function findDisputeBlock(ledger: readonly LedgerEntry[]): CardBlock | null {
   const dispute = ledger.findLast(({ isDispute }) => isDispute);
   if (!dispute) return null;

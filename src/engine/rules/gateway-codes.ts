@@ -11,7 +11,7 @@ type OptionalText = string | null | undefined;
 /** Its five-character codes are recognizable without its name. */
 const UNNAMED_GATEWAY = "checkout";
 
-/** Gateways whose codes mean something only there: the tables' name, the names that merchants report, and the codes' pattern. */
+/** Gateways whose codes mean something only there: name in the tables, names that merchants report, and pattern. */
 const NUMBERED_GATEWAYS: readonly { name: string; written: RegExp; shape: RegExp }[] = [
   { name: "adyen", written: /adyen/i, shape: /^\d{1,4}$/ },
   { name: "braintree", written: /braintree/i, shape: /^\d{1,4}$/ },
@@ -23,9 +23,8 @@ const NUMBERED_GATEWAYS: readonly { name: string; written: RegExp; shape: RegExp
 ];
 
 /**
- * Returns a failed attempt's code in the tables' spelling. A number means something only with its gateway: 12 is insufficient
- * balance at Adyen, but an invalid transaction among response codes. Checkout.com's codes are read without a name. A file of
- * rules may put any other gateway's name before a number.
+ * The code in the tables' spelling. A number needs its gateway: 12 is insufficient balance at Adyen, but an invalid transaction
+ * among response codes. Checkout.com's codes are read without a name; a file of rules may name any other gateway.
  *
  * @param gateway  `paymentGatewayName`, `paymentGatewayType`
  */
@@ -39,21 +38,21 @@ export function normalizeGatewayCode(code: OptionalText, ...gateway: readonly Op
   return read.find((each) => groupByCode.has(normalizeSpelling(each))) ?? code;
 }
 
-/** As a file of rules spells it, with each gateway name: "acme 12". */
+/** As a file of rules spells it: "acme 12". */
 const operatorCodes = (code: string, gateway: readonly OptionalText[]) =>
   /^\d+$/.test(code) ? gateway.flatMap((name) => (name?.trim() ? `${name.trim()} ${code}` : [])) : [];
 
-/** Returns the code that a file of rules must name: a number with its gateway's name, if reported. */
+/** The code that a file of rules must name. */
 export const ruleCodeOf = (code: string, ...gateway: readonly OptionalText[]): string => {
   const read = normalizeGatewayCode(code, ...gateway)!.trim();
   return read === code.trim() ? (operatorCodes(read, gateway)[0] ?? read) : read;
 };
 
 /**
- * Returns the network field's code in the tables' spelling. Some merchants put their gateway's own number there. One or two
- * digits are always a response code, as are three on an American Express card.
+ * The code in the tables' spelling. Some merchants put their gateway's own number in the network's field. One or two digits are
+ * always a response code, as are three on an American Express card.
  *
- * @param network  the card's, as in Instrument.network
+ * @param network  as in Instrument.network
  * @param gateway  as for `normalizeGatewayCode`
  */
 export function normalizeNetworkCode(
@@ -83,21 +82,21 @@ export function setGatewayCode(code: string, group: DeclineGroup) {
   }
 }
 
-/** If no gateway lists the code, a decline category of that name decides: "NSF". */
+/** For an unlisted code, a decline category of that name decides: "NSF". */
 export const findGatewayCodeGroup = (code: string) =>
   findFirst(code, (spelling) => groupByCode.get(spelling)) ?? CATEGORIES.groups.get(categorySuffix(code));
 
-/** Returns null unless the group's wording would be wrong. */
+/** Null unless the group's wording would be wrong. */
 export const findGatewayCodeWording = (code: string) =>
   findFirst(code, (spelling) => wordingByCode.get(spelling)) ?? null;
 
-/** Whether a code, even an unlisted one, gives a reason. */
+/** Even an unlisted code may give a reason. */
 export const hasReason = (code: string) =>
   code.trim() !== "" && !spellingsOf(code).some((spelling) => CODES_WITHOUT_REASON.has(spelling));
 
 /**
- * Gateways write "Insufficient Funds", "insufficient-funds", "INSUFFICIENT_FUNDS" or "insufficientFunds". The unsplit spelling
- * comes first: the tables treat "PayPal" as one word.
+ * "Insufficient Funds", "insufficient-funds", "INSUFFICIENT_FUNDS", "insufficientFunds". Unsplit first: the tables treat "PayPal"
+ * as one word.
  */
 const spellingsOf = (code: string) => [normalizeSpelling(code), normalizeSpelling(splitCamelCase(code))];
 

@@ -14,29 +14,27 @@ export interface ProposedAttempt {
   instrument: Instrument;
   amount: number;
   ledger: readonly LedgerEntry[];
-  /** The invoice's first attempt on the current card, in case the ledger lacks it; null: none yet. */
+  /** On the current card, in case the ledger lacks it; null: none yet. */
   firstTriedAt: Date | null;
-  /** How long before its planned time the attempt may be made. */
+  /** May be made this long before its planned time. */
   earlyMs: number;
 }
 
-/** All rules for a proposed attempt, computed once and then checked for many times. */
+/** Computed once and then checked for many times. */
 export interface Guard {
   /** Blocks the current card. */
   block: CardBlock | null;
-  /**
-   * A block by another invoice's decline, although the card was approved since: no retry comes before it ends. The latest to end.
-   */
+  /** By another invoice's decline, although the card was approved since: no retry comes before it ends. The latest to end. */
   liftedBlock: (CardBlock & { at: number }) | null;
-  /** By the bank's advice, or because an open attempt may still bring some; `earlyMs` is not subtracted yet. */
+  /** By the bank's advice, or because an open attempt may bring some; `earlyMs` is not subtracted yet. */
   notBefore: (Ruling & { at: number }) | null;
-  /** The last day on which a debit may be presented again. */
+  /** Last day to present a debit again. */
   notAfter: (Ruling & { at: number }) | null;
-  /** The invoice has used all attempts that are ever allowed. */
+  /** By the invoice, forever. */
   usedUp: Ruling | null;
   /** Presentations, or declines that advise few retries, until retries end; at least 1. */
   attemptsLeft: (Ruling & { count: number }) | null;
-  /** `times`: earliest first, only attempts that the limit counts. */
+  /** `times`: earliest first, only counted attempts. */
   limits: readonly (Ruling &
     Pick<AttemptLimit, "attemptsMax" | "windowMs" | "counts"> & { times: readonly number[] })[];
   earlyMs: number;
@@ -92,7 +90,7 @@ const COUNTS_BY_SCOPE: Readonly<
   invoice: ({ onThisInvoice }) => onThisInvoice,
 };
 
-/** When the current card was last known to work, in milliseconds since 1970; 0: never. */
+/** In milliseconds since 1970; 0: never. */
 const lastAliveAt = (ledger: readonly LedgerEntry[]) =>
   ledger.reduce((latest, { at, clears }) => (clears ? Math.max(latest, at.getTime()) : latest), 0);
 
@@ -101,12 +99,11 @@ const lastAliveAt = (ledger: readonly LedgerEntry[]) =>
  */
 const BLOCK_MS = 30 * DAY_MS;
 
-/** Collects from earlier declines whether and when the card may be charged again. */
 function collectAdvice(counted: readonly LedgerEntry[], aliveAt: number, instrument: Instrument) {
   let block: Guard["block"] = null;
   let liftedBlock: Guard["liftedBlock"] = null;
   let notBefore: Guard["notBefore"] = null;
-  // Latest decline that advises few retries, and attempts since the first such decline.
+  // `fewAdvised`: latest decline that advises few retries; `attemptCount`: since the first such decline.
   let fewAdvised: { decline: InterpretedDecline; advice: AdviceCode; onThisInvoice: boolean } | null = null;
   let attemptCount = 0;
   for (const { codes, at, approved, onThisInvoice, standIn, mayBeAnswered } of counted) {
@@ -141,10 +138,10 @@ function collectAdvice(counted: readonly LedgerEntry[], aliveAt: number, instrum
 
 const laterOf = (a: Guard["notBefore"], b: Guard["notBefore"]) => (b && b.at > (a?.at ?? 0) ? b : a);
 
-/** Merchants report an attempt's outcome within minutes. */
+/** Outcomes are reported within minutes. */
 const ANSWER_WAIT_MS = 15 * 60_000;
 
-/** Of two retries decided before either is answered, the second could ignore the first one's advice to wait or stop. */
+/** Of two retries decided before either is answered, the second could ignore the first one's advice. */
 function waitForAnswer(at: Date): Guard["notBefore"] {
   const source = SOURCES.mastercardAdvice;
   const sentence = `Dunlin has requested a retry of another invoice that counts toward this card's limits. A decline could forbid this retry, so Dunlin waits for the answer first ${citeSource(source)}.`;
@@ -166,7 +163,7 @@ function waitForBlockEnd({ source, at }: NonNullable<Guard["liftedBlock"]>): Non
 /** Not a revoked consent or a suspicion of fraud. */
 const concernsCard = ({ group }: InterpretedDecline) => group !== "REVOKED" && group !== "FRAUD";
 
-/** Whether a decline by itself blocks its card, until the card is known to work again. */
+/** Until the card is known to work again. */
 export const blocksCard = (codes: DeclineCodes, instrument: Instrument): boolean =>
   findBlock(interpretDecline(codes, instrument), findCardNetwork(instrument.network)) !== null;
 
@@ -184,7 +181,7 @@ function findBlock({ advice, category1 }: InterpretedDecline, network: CardNetwo
   return { sentence: isVisa ? rule : `${rule} Dunlin applies that rule here as the safe choice.`, source };
 }
 
-/** This invoice's declines take precedence; then the more restrictive one wins. */
+/** This invoice's declines take precedence. */
 function isMoreRestrictive(a: Guard["block"], b: NonNullable<Guard["block"]>) {
   if (!a || a.onThisInvoice !== b.onThisInvoice) return !a || b.onThisInvoice ? b : a;
   return compareRestriction(a.decline.group, b.decline.group) < 0 ? a : b;
@@ -199,7 +196,7 @@ function checkPresentations(proposal: ProposedAttempt, debit: BankDebit) {
     .filter((entry) => entry.approved === false)
     .reduce<LedgerEntry | null>((latest, entry) => (latest && latest.at > entry.at ? latest : entry), null);
   const group = latest?.codes ? interpretDecline(latest.codes, proposal.instrument).group : "UNKNOWN";
-  // Any other reason, such as an error or "declined", hides the actual return code.
+  // An error or "declined" hides the actual return code.
   const isCodeKnown = group === "FUNDS" || endsRetries(group);
   const checked = Number.isFinite(debit.presentationsMax) ? "the number and the dates" : "the dates";
   const limitation = isCodeKnown
@@ -217,7 +214,7 @@ function checkPresentations(proposal: ProposedAttempt, debit: BankDebit) {
   };
 }
 
-/** An attempt reported up to this long after the invoice became unpaid may still be its first one. */
+/** An attempt reported up to this long after the invoice may be its first one. */
 const FIRST_REPORT_DELAY_MS = DAY_MS;
 
 /** An unpaid invoice was attempted once, even if no transaction reports it. */
@@ -240,10 +237,8 @@ function describeLimit(network: CardNetwork, limit: AttemptLimit) {
 const isUnknownNetwork = ({ name }: CardNetwork) => name === UNKNOWN_NETWORK.name;
 
 /**
- * Returns the rule that forbids an attempt at this time, or up to `earlyMs` before; null if allowed.
- *
- * Limits hold in every rolling window that contains the attempt, also with attempts requested for later times. Both ends belong
- * to a window.
+ * Null if allowed, also up to `earlyMs` before. Limits hold in every rolling window that contains the attempt, also with attempts
+ * requested for later. Both ends belong to a window.
  *
  * @param at  in milliseconds since 1970
  */
@@ -261,8 +256,8 @@ export const forbidsAnyTime = ({ block, usedUp, notBefore, notAfter, limits }: G
   limits.some(({ times, attemptsMax }) => times.length >= attemptsMax);
 
 /**
- * Only windows that begin at an attempt need a check, since a fullest one can be shifted to begin there. A window that begins at
- * an earlier attempt or the new one is overfull if the attempt `attemptsMax` positions later falls inside.
+ * A fullest window can be shifted to begin at an attempt; it is overfull if the attempt `attemptsMax` positions later falls
+ * inside.
  */
 function overfills({ times, windowMs, attemptsMax }: Guard["limits"][number], at: number, earlyMs: number): boolean {
   const from = at - earlyMs - windowMs;

@@ -3,17 +3,15 @@ import { findBankDebit } from "./bank-debits.ts";
 import { findBrand } from "./card-networks.ts";
 import { findWallet } from "./wallets.ts";
 
-/** The payment method, as far as reading its codes requires it. */
+/** What reading a payment method's codes requires. */
 export interface Instrument {
-  /** "card", "sepa_debit", "ach_debit", "bacs_debit", or another type; null (not reported): codes are read as for a card. */
+  /** "card", "sepa_debit", "ach_debit", "bacs_debit", or another type; null (not reported): read as a card. */
   paymentMethodType: string | null;
-  /** Null if not reported. */
   network: string | null;
   /** ISO 3166 alpha-2; null if not reported. */
   cardCountry: string | null;
 }
 
-/** Reported by merchants. */
 export const CARD_TYPES: ReadonlySet<string> = new Set(["card", "credit_card", "debit_card"]);
 
 /**
@@ -27,8 +25,8 @@ const CARD_WALLET_TYPES: ReadonlySet<string> = new Set(
 );
 
 /**
- * Whether card network rules apply: to anything with a card brand, also behind Link, and to Apple Pay and Google Pay, whose
- * attempts the network counts like any card's. A payment method with its own rules follows only those.
+ * Card network rules apply to anything with a card brand, also behind Link, and to Apple Pay and Google Pay, whose attempts the
+ * network counts. A payment method with its own rules follows only those.
  */
 export function isCard({ paymentMethodType, network }: Instrument): boolean {
   if (paymentMethodType === null) return true;
@@ -36,10 +34,7 @@ export function isCard({ paymentMethodType, network }: Instrument): boolean {
   return CARD_TYPES.has(paymentMethodType) || CARD_WALLET_TYPES.has(paymentMethodType) || (network ?? "").trim() !== "";
 }
 
-/**
- * Returns the model's name: "card" also for "credit_card", and for types that are brands, such as Adyen's "mc" and
- * "visa_applepay".
- */
+/** The model's name: "card" also for "credit_card" and for brands such as Adyen's "mc" and "visa_applepay". */
 export const normalizeMethod = (paymentMethodType: string): string =>
   CARD_TYPES.has(paymentMethodType) || findBrand(null, paymentMethodType) !== null
     ? "card"

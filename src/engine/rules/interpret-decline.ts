@@ -27,10 +27,10 @@ export interface InterpretedDecline {
   advice: AdviceCode | null;
   /**
    * The source that puts the code in Visa category 1, so that the card may never be charged again; null if the network does not
-   * block cards for the code.
+   * block cards for it.
    */
   category1: Source | null;
-  /** The card may work again unchanged: banks send new data to networks and processors without notice to the merchant. */
+  /** Banks send new card data to networks and processors without notice to the merchant. */
   renewsItself: boolean;
 }
 
@@ -57,7 +57,7 @@ type DeclineFact = Pick<InterpretedDecline, "group" | "words">;
 export const findDeclineGroup = (codes: DeclineCodes, instrument: Instrument): DeclineGroup =>
   interpretDecline(codes, instrument).group;
 
-/** As `findDeclineGroup`, with the words, code and advice behind it. */
+/** With the words, code and advice behind the group. */
 export function interpretDecline(codes: DeclineCodes, instrument: Instrument): InterpretedDecline {
   const network = findCardNetwork(instrument.network);
   const fromCard = isCard(instrument);
@@ -105,7 +105,6 @@ export function interpretDecline(codes: DeclineCodes, instrument: Instrument): I
   return { group: suffix === "SOFT" ? "GENERIC" : "UNKNOWN", words: null, ...rest };
 }
 
-/** If the card network's code gives nothing, its advice counts. */
 const readResponse = (
   { networkDeclineCode: code, networkAdviceCode: advice }: DeclineCodes,
   { dialect, readsAdvice }: CardNetwork,
@@ -114,7 +113,7 @@ const readResponse = (
   (advice === null || readsAdvice ? null : findAdviceCategory(advice, dialect));
 
 /**
- * Adds the other code's meaning if the bank sent two codes that agree.
+ * Adds the other code's meaning if two codes agree.
  *
  * @param fromBank  advice and response, in this order; empty unless both are known
  */
@@ -124,10 +123,7 @@ function withOtherMeaning(fact: DeclineFact, fromBank: readonly DeclineFact[]): 
   return isAgreed ? { group: fact.group, words: `${response.words}, and ${advice.words}` } : fact;
 }
 
-/**
- * Includes unlisted codes, so that people recognize the code that they pushed: "code 51, advice code 24", "gateway code
- * insufficient_funds", "gateway code adyen 5". Null without any code.
- */
+/** Includes unlisted codes, which people recognize: "code 51, advice code 24", "gateway code adyen 5". Null without any code. */
 export function describeCodes({ networkDeclineCode, networkAdviceCode, gatewayCode, declineCategory }: DeclineCodes) {
   const response = shownCode(networkDeclineCode);
   const gateway = shownCode(gatewayCode);
@@ -165,6 +161,6 @@ function readReturnCodes(codes: DeclineCodes, debit: BankDebit): DeclineFact[] {
 const describeNotRepresentable = ({ name }: BankDebit) =>
   `${name} does not allow the debit to be presented again after this return code`;
 
-/** A scheme lists the codes after which a debit may be presented again. An unlisted gateway reason may not be one of them. */
+/** An unlisted reason may not be one that allows it. */
 const describeNotListed = ({ name }: BankDebit) =>
   `the gateway's reason is not known to be one after which ${name} allows the debit to be presented again`;

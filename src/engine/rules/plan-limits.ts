@@ -1,12 +1,12 @@
 import type { Ruling } from "./attempt-ledger.ts";
 import type { Guard } from "./guard.ts";
 
-/** Several planned retries must keep it together. */
+/** Planned retries must keep it together. */
 export type PlanLimit = Pick<Guard["limits"][number], "times" | "attemptsMax" | "windowMs">;
 
 /**
- * Each retry may run up to `earlyMs` early while the next one does not, so windows are that much longer. Sometimes stricter than
- * `findForbiddingRule`, which knows earlier attempts' actual times.
+ * One retry may run `earlyMs` early while the next does not, so windows are that much longer. Sometimes stricter than
+ * `findForbiddingRule`, which knows actual times.
  *
  * @param from  nothing is planned before this time
  */
@@ -16,7 +16,7 @@ const toPlanLimit = ({ times, attemptsMax, windowMs }: PlanLimit, earlyMs: numbe
   windowMs: windowMs + earlyMs,
 });
 
-/** Limits that this many more declines could fill. */
+/** Those that this many more declines could fill. */
 export function findFillableLimits({ limits, earlyMs }: Guard, from: number, retryCount: number): PlanLimit[] {
   const isFillable = ({ times, attemptsMax }: PlanLimit) => times.length + retryCount > attemptsMax;
   // By number first: most limits are far from full.
@@ -27,12 +27,10 @@ export function findFillableLimits({ limits, earlyMs }: Guard, from: number, ret
 }
 
 /**
- * Whether one more decline keeps a limit.
+ * A fullest window can be shifted to begin at an attempt, so only windows that begin at one and reach the new one are checked;
+ * their ends only move forward.
  *
- * A fullest window can be shifted to begin at an attempt, so the windows that begin at one and reach the new one are checked in
- * turn; their ends only move forward.
- *
- * @param plannedTimes  times of planned retries, earliest first, which keep the limit without this one
+ * @param plannedTimes  earliest first; keep the limit without this one
  */
 export function keepsLimit(
   { times, attemptsMax, windowMs }: PlanLimit,
@@ -70,7 +68,7 @@ function sortedIndex(numbers: readonly number[], value: number): number {
 }
 
 /**
- * Returns how many more declines fit between two times, and the rule that limits them; null if at least `most` fit.
+ * How many more declines fit between two times, and the rule that limits them; null if at least `most` fit.
  *
  * @param gapMs  between two declines, and before the first
  */
@@ -89,7 +87,7 @@ export function findTightestLimit(
   return tightest;
 }
 
-/** Returns the rule that earlier attempts fill for the whole range; null if a retry fits. */
+/** Filled by earlier attempts for the whole range; null if a retry fits. */
 export const findFullLimit = (guard: Guard, [from, to]: readonly [number, number]): Ruling | null =>
   guard.limits.find((limit) => countRoom(toPlanLimit(limit, guard.earlyMs, from), from, to, 0, 1) === 0) ?? null;
 
@@ -108,7 +106,7 @@ function countRoom(limit: PlanLimit, from: number, to: number, gapMs: number, mo
   return planned.length;
 }
 
-/** When an attempt has just left the window. */
+/** An attempt has just left the window. */
 function nextFreeTime({ times, windowMs }: PlanLimit, planned: readonly number[], at: number): number | undefined {
   let earliestFree: number | undefined;
   for (const list of [times, planned])

@@ -140,7 +140,7 @@ const MASTERCARD_MEANINGS = new Map([
 ]);
 
 /**
- * Replaces a meaning for the whole process.
+ * For the whole process.
  *
  * @param everywhere  also on Mastercard, if the code has another meaning there
  * @see rule-overrides.ts
@@ -162,7 +162,7 @@ export function normalizeCardCode(code: string): string {
 
 const tableKeyOf = (code: string) => normalizeCardCode(code).toUpperCase().padStart(2, "0");
 
-/** Returns the code whose row gives this code's meaning on the network, even if the table lacks it. */
+/** The table's code with the same meaning on the network, even if the table lacks it. */
 export function findTableCode(code: string, dialect: CodeDialect): string {
   const normal = tableKeyOf(code);
   return dialect === "amex" && !responseByCode.has(normal) ? (AMEX_EQUIVALENTS.get(normal) ?? normal) : normal;

@@ -17,7 +17,7 @@ import { createRuleReader, type JsonFields, type RuleReader } from "./rule-reade
 import { operatorSource, type Source } from "./sources.ts";
 import { findWallet, setWallet } from "./wallets.ts";
 
-/** An operator's rules, which replace built-in ones. */
+/** They replace built-in rules. */
 export interface RuleOverrides {
   networks: [brand: string, network: CardNetwork][];
   wallets: [type: string, wallet: CardNetwork][];
@@ -45,7 +45,7 @@ const LIMIT_SCOPE_WORDING: Readonly<Record<AttemptLimit["counts"], string>> = {
 };
 
 /**
- * Reads an operator's JSON, described in docs/reference/rules.md. Anything left out keeps its built-in rule.
+ * JSON as described in docs/reference/rules.md. Anything left out keeps its built-in rule.
  *
  * @returns the rules, or null and all problems, each with its place: `networks.visa.limits[0].attemptsMax …`
  */
@@ -90,7 +90,7 @@ const readWallets = (reader: RuleReader, file: JsonFields, source: Source): Rule
     return [type, readNetwork(reader, given, place, { ...(findWallet(type) ?? newWallet), source })];
   });
 
-/** @param before  the network's current rules, with the file as their source */
+/** @param before  current rules, with the file as their source */
 function readNetwork(reader: RuleReader, given: JsonFields, place: string, before: CardNetwork): CardNetwork {
   if (given.limits !== undefined && !Array.isArray(given.limits)) reader.wrong(`${place}.limits`, "must be an array");
   const limits = Array.isArray(given.limits)
@@ -197,7 +197,7 @@ const readGatewayCodes = (reader: RuleReader, file: JsonFields): RuleOverrides["
     reader.groupOf(group, `gatewayCodes.${code}`) ?? "UNKNOWN",
   ]);
 
-/** For the whole process. Must be called once, before the first decision. */
+/** Must be called once, before the first decision. */
 export function applyRules({ networks, wallets, debits, advice, responseCodes, gatewayCodes }: RuleOverrides) {
   for (const [brand, network] of networks) setCardNetwork(brand, network);
   for (const [type, wallet] of wallets) setWallet(type, wallet);

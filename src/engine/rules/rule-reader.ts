@@ -2,10 +2,10 @@ import { DECLINE_GROUPS, type DeclineGroup } from "./decline-groups.ts";
 
 export type JsonFields = Readonly<Record<string, unknown>>;
 
-/** Reads JSON values and notes problems. Every reader returns undefined for an absent or wrong value. */
+/** Notes problems. Returns undefined for an absent or wrong value. */
 export type RuleReader = ReturnType<typeof createRuleReader>;
 
-/** @param problems  receives each problem with its place: `networks.visa.limits[0].attemptsMax …` */
+/** @param problems  receives each problem with its place */
 export function createRuleReader(problems: string[]) {
   const wrong = (place: string, problem: string) => void problems.push(`${place} ${problem}`);
 
@@ -21,7 +21,6 @@ export function createRuleReader(problems: string[]) {
     return value as JsonFields;
   }
 
-  /** Returns each named object's fields and place. */
   const entries = (value: unknown, place: string, knownFields: readonly string[]): [string, JsonFields, string][] =>
     value === undefined
       ? []

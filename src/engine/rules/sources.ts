@@ -1,9 +1,9 @@
-/** A rule's source. The anchor names its paragraph in docs/sources.md. */
+/** `anchor`: its paragraph in docs/sources.md. */
 export interface Source {
   anchor: string;
-  /** Or a note that the rule is Dunlin's own; short enough for a sentence on an invoice. */
+  /** Or a note that the rule is Dunlin's own; fits into a sentence on an invoice. */
   document: string;
-  /** The document's edition or date, or that of the rule's last dated change; "undated" if it has none. */
+  /** Edition, date or last dated change; "undated" if it has none. */
   date: string;
   /** False: from memory or deduced, and marked [verify] in docs/sources.md. */
   verified: boolean;
@@ -16,7 +16,7 @@ const defineSource = (anchor: string, document: string, date: string, verified =
   verified,
 });
 
-/** Each document, date and verification appears word for word in docs/sources.md. */
+/** Each appears word for word in docs/sources.md. */
 export const SOURCES = {
   visaReattempts: defineSource("visa-excessive-reattempts", "Recurly and TabaPay on Visa's rules", "4 August 2026"),
   visaCategories: defineSource(

@@ -4,8 +4,8 @@ export interface CardCharge {
 }
 
 /**
- * Returns cards charged after another one on the same invoice, if that other one has been charged again since. A retry may fall
- * on either, so the declines on both count. A card that replaced another for good is no substitute.
+ * Cards charged after another one on the same invoice that has been charged again since. A retry may fall on either, so declines
+ * on both count. A permanent replacement is no substitute.
  *
  * @param charged  the customer's attempts, oldest first
  */

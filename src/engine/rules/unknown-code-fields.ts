@@ -8,7 +8,6 @@ import { findResponseCode } from "./response-codes.ts";
 
 export type CodeField = "gatewayCode" | "networkDeclineCode" | "networkAdviceCode";
 
-/** Returns the fields whose code gives an unlisted reason. */
 export function findUnknownCodeFields(codes: DeclineCodes, instrument: Instrument): CodeField[] {
   const { gatewayCode, networkDeclineCode, networkAdviceCode } = codes;
   const { dialect, readsAdvice } = findCardNetwork(instrument.network);

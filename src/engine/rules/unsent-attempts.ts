@@ -13,8 +13,7 @@ export interface UnsentFields {
 }
 
 /**
- * Whether the gateway blocked a failed attempt before it reached a bank: it counts against no network limit, and the model learns
- * nothing from it.
+ * The gateway blocked a failed attempt: it counts against no network limit, and the model learns nothing from it.
  *
  * @see docs/sources.md#stripe-blocked-payments
  */

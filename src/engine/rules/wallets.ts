@@ -31,12 +31,12 @@ const walletByType = new Map<string, CardNetwork>([
 ]);
 export const WALLETS: ReadonlyMap<string, CardNetwork> = walletByType;
 
-/** Takes any gateway's spelling; undefined if Dunlin has no rules for it. */
+/** Undefined if Dunlin has no rules for it. */
 export const findWallet = (paymentMethodType: string): CardNetwork | undefined =>
   walletByType.get(paymentSchemeOf(paymentMethodType));
 
 /**
- * Replaces a wallet's rules for the whole process.
+ * For the whole process.
  *
  * @see rule-overrides.ts
  */

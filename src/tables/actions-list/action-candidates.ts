@@ -3,15 +3,15 @@ import { wasExecutedSql } from "./action-facets.ts";
 import type { Cursor, ListingSql, TimeBounds } from "./action-listing.ts";
 
 const DIRECT_SORT_MAX_ROWS = 5_000;
-/** Up to this many actions per day, only the days around the page are sorted. */
+/** Up to this many actions a day, only days around the page are sorted. */
 const SPARSE_DAY_MAX_ROWS = 600;
 const SORT_WINDOW_ROWS = 1_500;
-/** One part may be shorter than a page: a range's first day has just started. */
+/** A range's first day may be shorter than a page. */
 const GUIDE_COUNT = 3;
 
 /**
- * Selects `id` and `at` (the order's value) of one page's actions. Reads only indexes, each in list order, so the cost depends on
- * the page size, not on the number or rarity of actions.
+ * Selects one page's `id` and `at` (the order's value). Reads only indexes, each in list order, so the cost depends on the page
+ * size, not on the number or rarity of actions.
  *
  * @param total  SQL for the number of actions on all pages
  * @param limit  inlined, because a plan for any number of rows sorts all of them
@@ -42,7 +42,7 @@ const matchingFacetsSql = ({ facets, onlyExecuted }: ListingSql) =>
   `select facets, actions from action_counts
    where merchant_id = $1 and actions > 0 and facets like ${facets} ${onlyExecuted ? `and ${wasExecutedSql("facets")}` : ""}`;
 
-/** `guide`: the value at which the guiding parts alone would fill the page. No part is walked beyond it. */
+/** `guide`: where the guiding parts alone would fill the page. No part is walked beyond. */
 const endOfPage = ({ descending }: ListingSql) =>
   descending
     ? ({ last: "min", within: ">=", unlimited: "-infinity" } as const)
@@ -78,14 +78,14 @@ function mergedFacetsSql({ listing, afterCursor, limit }: PageQuery): string {
 /**
  * Lists a range of execution time in another order, by the number of actions:
  * - few: sorts all.
- * - sparse (with facets): sorts a window around the page, because a walk along a day would pass many other actions.
- * - many: merges the days of execution, each in list order.
+ * - sparse (with facets): sorts a window around the page, because a day's walk would pass many other actions.
+ * - many: merges the days, each in list order.
  */
 function byDaysSql(page: PageQuery, executed: TimeBounds, cursor: Cursor | null, total: string): string {
   const { facets, orderBy, descending, parameter } = page.listing;
   const from = `${parameter(executed.from?.toISOString() ?? "-infinity")}::timestamptz`;
   const to = `${parameter(executed.to?.toISOString() ?? "infinity")}::timestamptz`;
-  // Latest creation first: the page is near the latest action, not the end of the range.
+  // The page is near the latest action, not the range's end.
   const latest = "(select max(created_at) from recovery_actions where merchant_id = $1)";
   const start = cursor !== null ? parameter(cursor.at) : orderBy === "created_at" && descending ? latest : null;
   const reachable = reachableDaysSql(page, cursor);
@@ -99,7 +99,7 @@ function byDaysSql(page: PageQuery, executed: TimeBounds, cursor: Cursor | null,
     ways.push(
       `select * from (${aroundCursorSql(page, executed, start, from, to, reachable)}) sparse where ${total} > ${few} and ${total} <= ${sparse}`,
     );
-  // An open end is the first or last day with executions. If there is none, the series is empty rather than infinite.
+  // Empty rather than infinite without executions.
   return `with days as materialized (
      select d::date as day from generate_series(
        greatest(nullif(${dayOf(from)}, '-infinity'), (
@@ -157,7 +157,6 @@ function mergedDaysSql({ listing, afterCursor, limit }: PageQuery, guideDays: st
    ${reachable} ${orderClause("at")} limit ${limit}`;
 }
 
-/** Actions are created before they are executed, and last updated afterwards. */
 const isBoundedByExecution = ({ orderBy, descending }: ListingSql) =>
   orderBy === (descending ? "created_at" : "updated_at");
 
@@ -171,9 +170,8 @@ function reachableDaysSql({ listing }: PageQuery, cursor: Cursor | null): string
 const dayOf = (time: string) => `((${time})::timestamptz at time zone 'UTC')::date`;
 
 /**
- * SQL for the days that guide the others: those nearest to the page's start, where most of its actions were executed. Excludes
- * days with few actions or cut by the range. If none is ahead, uses one behind: without a guide, all days would be walked to
- * their ends.
+ * SQL for the days that guide the others: nearest to the page's start. Excludes days with few actions or cut by the range. If
+ * none is ahead, uses one behind: otherwise all days would be walked to their ends.
  *
  * @param start  when the page starts; null: the end of the range
  */
@@ -197,9 +195,8 @@ function guideDaysSql(page: PageQuery, start: string | null, from: string, to: s
 /**
  * Sorts actions executed around the page's start. Days beyond are walked only for actions before the page's end.
  *
- * - `earlier` and `later` walk away from the start, each group for about the same time; only one if the other has nothing on the
- *   page.
- * - `low` and `high` are the times up to which all groups were walked. A group that ended counts as fully walked.
+ * - `earlier` and `later` walk away from the start, for about the same time; only one if the other has nothing on the page.
+ * - `low` and `high`: all groups were walked up to here. A group that ended counts as fully walked.
  *
  * @param start  when the page starts; null: the end of the range
  */
@@ -214,7 +211,6 @@ function aroundCursorSql(
   const { orderBy, descending, orderClause } = listing;
   const { last, within, unlimited } = endOfPage(listing);
   const sides = isBoundedByExecution(listing) ? [EARLIER_SIDE, LATER_SIDE] : [descending ? EARLIER_SIDE : LATER_SIDE];
-  // An action updated exactly at the cursor may have been executed at that time.
   const cursorTime = `${start}::timestamptz + interval '${orderBy === "updated_at" && descending ? 1 : 0} microsecond'`;
   const walked = sides.map(
     ({ name, comparison, direction }) => `${name} as materialized (

@@ -3,9 +3,9 @@ import type { ListingSql } from "./action-listing.ts";
 /**
  * Phrased for the planner:
  * - `(…) is true` keeps a bound out of the index scan, which starts at the first of two bounds on one side: the cursor's is
- *   stricter. Within a day walked in another order, a bound looks so selective that PostgreSQL would sort the whole range.
+ *   stricter. Within a day walked in another order, PostgreSQL would sort the whole range for a bound.
  * - `coalesce(facets like …, false)` is estimated to match half of the rows, a plain pattern one in 200: PostgreSQL would then
- *   sort a whole day rather than walk a part of it.
+ *   sort a whole day.
  * - `executed_at is not null` matches the partial indexes.
  *
  * @param part  the column that divides the list into parts, for one part of a merge
@@ -22,13 +22,13 @@ export function conditionsSql(
   if (executed !== null) {
     const since = bound(executed.since, isOtherOrder || (isCursorStricter && !descending));
     const until = bound(executed.until, isOtherOrder || (isCursorStricter && descending));
-    // Checked in this order: on a day cut by the range, half of the rows fail the first bound.
+    // In this order: on a day cut by the range, half of the rows fail the first.
     where.push(...(descending ? [until, since] : [since, until]));
   }
   if (facets !== null && part !== "facets")
     where.push(part === null ? `facets like ${facets}` : `coalesce(facets like ${facets}, false)`);
-  // Actions are created before they are executed, and last updated afterwards, so rows beyond the range's edge can be skipped
-  // where they would come first. After the first page, the cursor excludes them.
+  // Skips rows beyond the range's edge, where they would come first: actions are created before and last updated after their
+  // execution. After the first page, the cursor excludes them.
   if (executed !== null && part === "executed_on" && afterCursor === "") {
     if (orderBy === "updated_at" && !descending) where.push(`updated_at >= ${executed.first}`);
     if (orderBy === "created_at" && descending) where.push(`created_at < ${executed.last}`);

@@ -13,7 +13,6 @@ const INSERT_CASE = prepared(
    values ($1, $2, 'in', 'cus', 900, 'EUR', '2026-01-01', '2027-01-01', 8, '2026-01-01')`,
 );
 
-/** Deterministic. */
 export const pseudoRandom = (index: number, salt: number) => {
   const x = Math.sin(index * 12.9898 + salt * 78.233) * 43758.5453;
   return x - Math.floor(x);
@@ -45,7 +44,6 @@ export const plannedAction = (index: number, createdAt: Date): RecoveryAction =>
   updatedAt: createdAt,
 });
 
-/** Nine in ten actions are executed, most of them soon, some after months. */
 export function settleAction(action: RecoveryAction, index: number): RecoveryAction {
   const type = pickOne(ACTION_TYPES, index, 1);
   const open = ACTION_STATUSES.filter((status) => status !== "SUCCEEDED" && status !== "FAILED");
@@ -70,7 +68,6 @@ export function settleAction(action: RecoveryAction, index: number): RecoveryAct
   };
 }
 
-/** Inserts actions with one case for all. */
 export async function insertActions(db: Database, merchantId: string, actions: readonly RecoveryAction[]) {
   await db.run(INSERT_CASE, [merchantId, CASE]);
   for (let from = 0; from < actions.length; from += BATCH)
@@ -96,7 +93,6 @@ export const cursorOn = (action: RecoveryAction, order: ListingOrder) => ({
   id: action.id,
 });
 
-/** The expected listing, computed without SQL. */
 export function expectedActions(sorted: Sorted, { filters, orderBy, descending }: ActionListing): RecoveryAction[] {
   const { executedAfter, executedBefore, ...equal } = filters;
   const onlyExecuted = orderBy === "executed_at" || executedAfter !== undefined || executedBefore !== undefined;

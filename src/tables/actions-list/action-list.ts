@@ -24,7 +24,7 @@ const SELECTED = `id, invoice_id as "invoiceId", subscription_id as "subscriptio
          (updated_at at time zone 'UTC')::text as "updatedAt"`;
 
 /**
- * The number of actions on all pages is from the same snapshot.
+ * The total, over all pages, is from the same snapshot.
  *
  * @param limit  one more than the page shows whether there is another page
  */
@@ -34,7 +34,6 @@ export async function readFirstPage(tx: Tx, merchantId: string, listing: ActionL
   return { total: rows[0]!.total, actions: toListedActions(rows) };
 }
 
-/** @param total  as returned with the first page */
 export async function readPageAfter(
   tx: Tx,
   merchantId: string,
@@ -56,7 +55,7 @@ async function readPage(
   limit: number,
 ) {
   const rowLimit = PAGE_LIMITS.find((step) => step >= limit) ?? limit;
-  // `offset 0`: while there are few rows, reading all to find the page's looks cheaper.
+  // `offset 0`: while there are few rows, reading all looks cheaper.
   const text = `with counted as materialized (
      select ${total} as total
    ), page as materialized (
@@ -73,15 +72,15 @@ async function readPage(
      ) r
    ) found on true
    ${listing.orderClause("found.at")}`;
-  // Every connection keeps each prepared statement, so the rare combination of two owners is parsed each time.
+  // Two owners are rare, and every connection keeps its statements.
   const name = listing.owners.length > 1 ? "" : `list_${kind}_${listing.name}_${rowLimit}`;
-  // Planned each time: an owner's best index depends on how many actions it has.
+  // An owner's best index depends on how many actions it has.
   const statement = listing.owners.length > 0 ? prepared(name, text) : preparedGeneric(name, text);
   const found = (await tx.run<PageRow>(statement, listing.values)).rows;
   return found.slice(0, limit);
 }
 
-/** Limits are rounded up, because every connection keeps a plan (up to 200 kB) for each. */
+/** Rounded up: every connection keeps a plan (up to 200 kB) for each. */
 const PAGE_LIMITS = [51, 101, 1_000];
 
 /** For an empty page, only the total. */

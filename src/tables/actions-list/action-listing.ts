@@ -18,7 +18,7 @@ export interface ActionFilters {
   executedBefore?: Date;
 }
 
-/** A page's last row: its value of the order, in microseconds as PostgreSQL writes it, and its id, which breaks ties. */
+/** The page's last row. `at`: microseconds as PostgreSQL writes them; the id breaks ties. */
 export interface Cursor {
   at: string;
   id: string;
@@ -39,7 +39,7 @@ const OWNER_COLUMNS = {
 } as const;
 
 export interface ListingSql {
-  /** Listings with the same name have the same statement text. */
+  /** Same name, same statement text. */
   name: string;
   /** `$1` is the merchant. */
   values: unknown[];
@@ -47,16 +47,15 @@ export interface ListingSql {
   parameter(value: unknown): string;
   orderBy: ListingOrder;
   descending: boolean;
-  /** `order by COLUMN, id`, in the listing's direction. */
+  /** In the listing's direction. */
   orderClause(column: string): string;
-  /** Conditions on owner columns. */
   owners: readonly string[];
   facets: string | null;
   executed: TimeBounds | null;
   onlyExecuted: boolean;
 }
 
-/** The upper bound is exclusive. As dates, as SQL, and as conditions. */
+/** `to` is exclusive. */
 export interface TimeBounds {
   from: Date | null;
   to: Date | null;
@@ -107,7 +106,7 @@ function executedBoundsSql(
 ): TimeBounds | null {
   if (!executedAfter && !executedBefore) return null;
   const from = executedAfter ?? null;
-  // Shown times are cut to milliseconds, and one shown as the bound itself is included.
+  // A time shown as the bound, cut to milliseconds, is included.
   const to = executedBefore ? new Date(executedBefore.getTime() + 1) : null;
   const first = `${parameter(from?.toISOString() ?? "-infinity")}::timestamptz`;
   const last = `${parameter(to?.toISOString() ?? "infinity")}::timestamptz`;

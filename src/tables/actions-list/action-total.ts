@@ -3,7 +3,7 @@ import { wasExecutedSql } from "./action-facets.ts";
 import type { ListingSql } from "./action-listing.ts";
 import { type CountedBucket, type SignedSpan, splitExecutionRange } from "./execution-time-buckets.ts";
 
-/** Adds up stored counts. Only one owner's actions, and those in the hours at a range's edges, are counted one by one. */
+/** Adds up stored counts. Counts one by one only an owner's actions and a range's edges. */
 export function totalSql(listing: ListingSql): string {
   const { owners, facets, executed, onlyExecuted } = listing;
   const matches = facets === null ? "" : `and facets like ${facets}`;
@@ -26,7 +26,7 @@ export function totalSql(listing: ListingSql): string {
       ) c)`;
 }
 
-/** Spans are parameters, so that every range shares one statement. */
+/** As parameters, so that every range shares one statement. */
 function spansSql({ parameter }: ListingSql, spans: readonly (SignedSpan & { kind?: CountedBucket })[]): string {
   const kinds = parameter(spans.map(({ kind }) => kind ?? null));
   const starts = parameter(spans.map(({ from }) => from));

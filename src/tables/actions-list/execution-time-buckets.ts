@@ -4,14 +4,14 @@ import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
 const COUNTED_BUCKETS = ["month", "day", "3h"] as const;
 export type CountedBucket = (typeof COUNTED_BUCKETS)[number];
 
-/** `from` inclusive, `to` exclusive, as PostgreSQL text. `sign`: add or subtract. */
+/** `from` inclusive, `to` exclusive, as PostgreSQL text. */
 export interface SignedSpan {
   from: string;
   to: string;
   sign: 1 | -1;
 }
 
-/** Added up by their signs, the spans cover each time once. */
+/** The signed spans cover each time once. */
 export interface ExecutedSpans {
   counted: readonly (SignedSpan & { kind: CountedBucket })[];
   edges: readonly SignedSpan[];
@@ -20,10 +20,8 @@ export interface ExecutedSpans {
 type Range = readonly [from: number, to: number];
 
 /**
- * Splits a range so that at most 90 minutes at each end must be counted one by one.
- *
- * Each end goes to the nearest start of a month, even beyond the range, then of a day, then of three hours. So a range to the
- * 28th is a month minus three days.
+ * At most 90 minutes at each end remain to be counted one by one: each end goes to the nearest start of a month, even beyond the
+ * range, then of a day, then of three hours.
  *
  * @param from  inclusive; null: no lower bound
  * @param to  exclusive; null: no upper bound
@@ -42,7 +40,6 @@ export function splitExecutionRange(from: Date | null, to: Date | null): Execute
   return { counted: countedSpans, edges: spansBetween(counted, range) };
 }
 
-/** Spans that turn one range into the other. */
 function spansBetween(counted: Range | null, wanted: Range): SignedSpan[] {
   if (!counted) return toSpans(wanted[0], wanted[1]);
   return [...toSpans(wanted[0], counted[0]), ...toSpans(counted[1], wanted[1])];

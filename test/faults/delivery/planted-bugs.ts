@@ -18,11 +18,11 @@ const LEASES = "src/delivery/leases.ts";
 const RECORDER = "src/delivery/attempt-recorder.ts";
 const RECORDED = "src/tables/delivery-attempts.ts";
 
-const RETRY_IN_MEMORY = `if (ended.ends === null && ended.number < 4) {
-      recorder.add({ ...ended, dueAt: new Date(ended.dueAt!.getTime() + 400 * 86_400_000) });
-      const next = { ...delivery, attempts: ended.number, dueAt: ended.dueAt! };
+const RETRY_IN_MEMORY = `if (attempt.ends === null && attempt.number < 4) {
+      recorder.add({ ...attempt, dueAt: new Date(attempt.dueAt!.getTime() + 400 * 86_400_000) });
+      const next = { ...delivery, attempts: attempt.number, dueAt: attempt.dueAt! };
       setTimeout(() => begin(lane, next, epoch).then(() => advanceAll(lane), logCrash), 200);
-    } else recorder.add(ended);`;
+    } else recorder.add(attempt);`;
 
 const LOG_LATER = `
 const LOG_LATER = prepared(
@@ -126,7 +126,7 @@ const CLAIM = prepared(
   },
   {
     name: "the short retries are known to memory only",
-    patches: [{ file: DELIVERER, find: "recorder.add(ended);", replace: RETRY_IN_MEMORY }],
+    patches: [{ file: DELIVERER, find: "recorder.add(attempt);", replace: RETRY_IN_MEMORY }],
     faults: ["kill", "kill"],
   },
   {
@@ -150,9 +150,9 @@ const CLAIM = prepared(
     patches: [
       {
         file: DELIVERER,
-        find: "recorder.add(ended);",
-        replace: `recorder.add(ended);
-    if (ended.success && ended.eventId.endsWith("7")) void sendAttempt(merchant, target, delivery, epoch, send, ports);`,
+        find: "recorder.add(attempt);",
+        replace: `recorder.add(attempt);
+    if (attempt.success && attempt.eventId.endsWith("7")) void sendAttempt(merchant, target, delivery, epoch, send, ports);`,
       },
     ],
     faults: ["kill"],
@@ -178,9 +178,9 @@ const CLAIM = prepared(
       { file: RECORDER, find: "EndedAttempt, recordAttempts,", replace: "EndedAttempt, logLater, recordAttempts," },
       {
         file: RECORDER,
-        find: "for (const ended of batch) refused.delete(ended);",
+        find: "for (const attempt of batch) refusedAttempts.delete(attempt);",
         replace:
-          "await sleep(20);\n    await logLater(db, batch);\n    for (const ended of batch) refused.delete(ended);",
+          "await sleep(20);\n    await logLater(db, batch);\n    for (const attempt of batch) refusedAttempts.delete(attempt);",
       },
     ],
     faults: ["kill", "postgres", "kill", "postgres"],
@@ -250,7 +250,11 @@ const CLAIM = prepared(
   {
     name: "buckets are given up with attempts on the wire",
     patches: [
-      { file: LEASES, find: "sorted.slice(fair).filter((bucket) => !isBusy(bucket))", replace: "sorted.slice(fair)" },
+      {
+        file: LEASES,
+        find: "sorted.slice(fairCount).filter((bucket) => !isBusy(bucket))",
+        replace: "sorted.slice(fairCount)",
+      },
     ],
     faults: ["kill", "kill", "kill", "kill"],
   },

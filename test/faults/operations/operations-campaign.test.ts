@@ -12,6 +12,15 @@ test("a database restart loses no data, and shows in the log, the metrics and do
   assert.deepEqual(problems, [], lines.join("\n"));
 });
 
+test("a newer version takes over beside the one before, and shows in the log, the metrics and doctor", async (t) => {
+  const { problems, lines } = await runOperationsCampaign({
+    seed: 5,
+    faults: ["two versions"],
+    print: (line) => t.diagnostic(line),
+  });
+  assert.deepEqual(problems, [], lines.join("\n"));
+});
+
 test("a campaign of 200 faults has each kind", () => {
   const faults = drawFaults(1, 200);
   assert.equal(faults.length, 200);

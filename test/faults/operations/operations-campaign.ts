@@ -213,8 +213,8 @@ function createVersions(root: string) {
       const facts = JSON.parse(readFileSync(path, "utf8")) as { version: string };
       const version = `${facts.version.split("+")[0]}+${made}`;
       writeFileSync(path, JSON.stringify({ ...facts, version }));
-      const migrations = readdirSync(join(folder, "migrations"));
-      const number = String(migrations.length + 1).padStart(4, "0");
+      const numbers = readdirSync(join(folder, "migrations")).map((file) => Number.parseInt(file, 10));
+      const number = String(Math.max(...numbers) + 1).padStart(4, "0");
       writeFileSync(join(folder, "migrations", `${number}_campaign.sql`), `create table campaign_${made} ();\n`);
       newest = folder;
       return version;
