@@ -73,9 +73,9 @@ const decisionMicros = measureCpuMicros((n) => {
 });
 const readingMicros = measureCpuMicros((n) => inferPosterior(learned, histories[n % histories.length]!));
 const updateMicros = measureCpuMicros((n) => {
-  const { person, posterior } = cases[n % cases.length]!;
+  const { customer, posterior } = cases[n % cases.length]!;
   const at = posterior.firstFailedAt + ((n / 500) | 0) * 0.1 * DAY_MS;
-  learnRetry(learned, person, posterior, at, n % 3 === 0 ? null : "FUNDS");
+  learnRetry(learned, customer, posterior, at, n % 3 === 0 ? null : "FUNDS");
 });
 console.log(
   `decision ${(readingMicros + decisionMicros).toFixed(0)} µs of CPU (target 200): ${readingMicros.toFixed(0)} for making ${INVOICES_PER_CUSTOMER} invoices into a posterior, ${decisionMicros.toFixed(0)} for probabilities and a plan; model update ${updateMicros.toFixed(1)} µs (aim 20)`,

@@ -31,7 +31,7 @@ const FINAL_CODES: Readonly<Record<Scheme, readonly string[]>> = {
  * World 3: bank debits, booked on the next banking morning and judged by the balance then, with an overdraft on good days. A
  * scheme allows few presentations, so each must count.
  *
- * About four in five Bacs returns are "refer to payer", most ACH and SEPA returns are for funds (docs/engine-internals.md).
+ * About four in five Bacs returns are "refer to payer", most ACH and SEPA returns are for funds.
  * Options: `poor`, `closing` (share of accounts that close within the year); `cutoff` (local hour after which a debit is booked a
  * day later), `businessDays` (from submission to booking).
  */

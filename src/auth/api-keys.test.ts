@@ -25,7 +25,7 @@ const newKey = (lifeMs?: number) =>
 const rotate = (keyId: string, overlapMs: number) =>
   db.transaction(async (tx) => {
     const former = (await lockApiKey(tx, merchant.id, keyId))!;
-    return rotateApiKey(tx, former, overlapMs, { madeBy: "ada@example.com" }, ports);
+    return rotateApiKey(tx, former, overlapMs, { createdBy: "ada@example.com" }, ports);
   });
 
 test("a rotation ends the former key after the overlap, or at its expiry if that is earlier", async () => {

@@ -12,7 +12,7 @@ export interface NewApiKey {
   /** Chosen by the caller, so that submitting a form twice creates one key: the primary key refuses the second. */
   id?: string | undefined;
   /** The person's name in the audit log. */
-  madeBy?: string | undefined;
+  createdBy?: string | undefined;
   replaces?: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export async function createApiKey(tx: Tx, key: NewApiKey, ports: Ports): Promis
     note: key.note ?? null,
     createdAt: ports.now(),
     expiresAt: key.expiresAt ?? null,
-    madeBy: key.madeBy ?? null,
+    createdBy: key.createdBy ?? null,
     replaces: key.replaces ?? null,
   });
   return { keyId, apiKey };
@@ -53,7 +53,7 @@ export async function rotateApiKey(
   tx: Tx,
   former: ApiKey,
   overlapMs: number,
-  created: Pick<NewApiKey, "id" | "madeBy">,
+  created: Pick<NewApiKey, "id" | "createdBy">,
   ports: Ports,
 ): Promise<RotatedKey | string> {
   const { merchantId, id, permissions, note, createdAt, expiresAt } = former;

@@ -31,7 +31,7 @@ const aPerson = (email: string): Person => ({
 
 async function createTestInvite(over: { role?: Role; email?: string | null; lifeMs?: number } = {}) {
   const merchant = await testMerchant(db, ports);
-  const settings = { role: "viewer" as const, email: null, lifeMs: INVITE_LIFETIME_MS, madeBy: null, ...over };
+  const settings = { role: "viewer" as const, email: null, lifeMs: INVITE_LIFETIME_MS, createdBy: null, ...over };
   const { id, token } = await createInvite(db, merchant.id, settings, ports);
   const invite = (await findValidInvite(db, token, ports))!;
   const members = async () => (await membersOf(db, merchant.id)).map(({ email, role }) => `${email} ${role}`);
@@ -47,14 +47,14 @@ test("a new person joins with the role of the invite, and the audit log records 
   const [entry, ...others] = await listAuditEntries(db, merchant.id, {}, 10);
   assert.deepEqual(others, []);
   assert.partialDeepStrictEqual(entry, {
-    ...{ deed: "member.joined", object: "ada@example.com", details: { role: "developer" } },
+    ...{ operation: "member.joined", object: "ada@example.com", details: { role: "developer" } },
     ...{ actor: "ada@example.com", address: FROM },
   });
 });
 
 test("an invite for an address refuses another person, creates nobody, and still works for its owner", async () => {
   const { invite, token, members } = await createTestInvite({ email: "grace@example.com" });
-  assert.equal(await acceptInvite(db, invite, aPerson("eve@example.com"), true, FROM, ports), "over");
+  assert.equal(await acceptInvite(db, invite, aPerson("eve@example.com"), true, FROM, ports), "invalid_invite");
   assert.equal(await findPersonByEmail(db, "eve@example.com"), null);
   assert.deepEqual(await members(), []);
   assert.ok(await findValidInvite(db, token, ports));
@@ -65,12 +65,15 @@ test("an invite for an address refuses another person, creates nobody, and still
 test("an invite that was used or revoked concurrently is refused", async () => {
   const used = await createTestInvite();
   await acceptInvite(db, used.invite, aPerson("first@example.com"), true, FROM, ports);
-  assert.equal(await acceptInvite(db, used.invite, aPerson("second@example.com"), true, FROM, ports), "over");
+  assert.equal(await acceptInvite(db, used.invite, aPerson("second@example.com"), true, FROM, ports), "invalid_invite");
   assert.deepEqual(await used.members(), ["first@example.com viewer"]);
   const revoked = await createTestInvite();
   await revokeInvite(db, revoked.merchant.id, revoked.id, ports.now());
   assert.equal(await findValidInvite(db, revoked.token, ports), null);
-  assert.equal(await acceptInvite(db, revoked.invite, aPerson("third@example.com"), true, FROM, ports), "over");
+  assert.equal(
+    await acceptInvite(db, revoked.invite, aPerson("third@example.com"), true, FROM, ports),
+    "invalid_invite",
+  );
   assert.deepEqual(await revoked.members(), []);
 });
 
@@ -86,11 +89,11 @@ test("a new person cannot join under another person's address, and nobody joins 
   const { token } = await createInvite(
     db,
     second.merchant.id,
-    { role: "owner", email: null, lifeMs: SETUP_INVITE_LIFETIME_MS, madeBy: null },
+    { role: "owner", email: null, lifeMs: SETUP_INVITE_LIFETIME_MS, createdBy: null },
     ports,
   );
   const third = (await findValidInvite(db, token, ports))!;
-  assert.equal(await acceptInvite(db, third, mary, false, FROM, ports), "member");
+  assert.equal(await acceptInvite(db, third, mary, false, FROM, ports), "already_member");
   assert.ok(await findValidInvite(db, token, ports), "a person who is a member already does not use up the invite");
   assert.deepEqual(await second.members(), ["mary@example.com viewer"]);
 });
@@ -102,7 +105,7 @@ test("an invite expires after seven days, or after an hour for the first user", 
   assert.ok(await findValidInvite(db, token, ports));
   clock.realMs += 1;
   assert.equal(await findValidInvite(db, token, ports), null);
-  assert.equal(await acceptInvite(db, invite, aPerson("late@example.com"), true, FROM, ports), "over");
+  assert.equal(await acceptInvite(db, invite, aPerson("late@example.com"), true, FROM, ports), "invalid_invite");
   assert.equal(await findValidInvite(db, "no token", ports), null);
 });
 

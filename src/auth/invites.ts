@@ -18,16 +18,16 @@ export const INVITE_LIFETIME_MS = 7 * DAY_MS;
 export async function createInvite(
   tx: Tx,
   merchantId: string,
-  invite: { role: Role; email: string | null; lifeMs: number; madeBy: string | null },
+  invite: { role: Role; email: string | null; lifeMs: number; createdBy: string | null },
   ports: Ports,
 ): Promise<{ id: string; token: string }> {
-  const { role, email, lifeMs, madeBy } = invite;
+  const { role, email, lifeMs, createdBy } = invite;
   const id = ports.newId();
   const token = newToken(ports.randomBytes);
   const expiresAt = new Date(ports.realNow().getTime() + lifeMs);
   await insertInvite(
     tx,
-    { merchantId, id, role, email, createdAt: ports.now(), expiresAt, madeBy },
+    { merchantId, id, role, email, createdAt: ports.now(), expiresAt, createdBy },
     hashOfToken(token)!,
   );
   return { id, token };
@@ -50,7 +50,7 @@ export async function countJoinAttempt(db: Database, { id }: Invite, ports: Port
   return (await countSignInAttempt(db, hashSubject("join", id), realNow, from)) <= MAX_JOIN_ATTEMPTS;
 }
 
-export type JoinRefusal = "over" | "member";
+export type JoinRefusal = "invalid_invite" | "already_member";
 
 /**
  * Adds a person as a member. On a refusal, the caller must roll back.
@@ -65,13 +65,13 @@ export async function joinMerchant(
   ports: Ports,
   auditDetails: Record<string, string> = {},
 ): Promise<JoinRefusal | null> {
-  if (invite.email !== null && invite.email !== person.email) return "over";
+  if (invite.email !== null && invite.email !== person.email) return "invalid_invite";
   const { merchantId, role } = invite;
-  if (!(await useInvite(tx, invite, ports.now(), ports.realNow()))) return "over";
-  if (!(await addMember(tx, merchantId, person.id, role, ports.now()))) return "member";
+  if (!(await useInvite(tx, invite, ports.now(), ports.realNow()))) return "invalid_invite";
+  if (!(await addMember(tx, merchantId, person.id, role, ports.now()))) return "already_member";
   const actor = { personId: person.id, name: person.email, address };
   const details = { role, ...auditDetails };
-  await writeAuditEntry(tx, merchantId, actor, { deed: "member.joined", object: person.email, details }, ports);
+  await writeAuditEntry(tx, merchantId, actor, { operation: "member.joined", object: person.email, details }, ports);
   return null;
 }
 

@@ -71,7 +71,7 @@ async function signInFirstTime(
   await dropPassword(tx, person.id);
   await deleteSessionsOf(tx, person.id);
   const actor = { personId: person.id, name: email, address };
-  const change = { deed: "member.linked", object: email, details: { provider: claims.issuer } };
+  const change = { operation: "member.linked", object: email, details: { provider: claims.issuer } };
   for (const { merchantId } of await membershipsOf(tx, person.id))
     await writeAuditEntry(tx, merchantId, actor, change, ports);
   return { person: { ...person, password: null }, passwordRemoved: person.password !== null };

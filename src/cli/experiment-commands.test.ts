@@ -72,10 +72,10 @@ test("an experiment can be started, shown before and after its invoices mature, 
   await assert.rejects(run(experimentStop), /No experiment is running/);
   assert.match((await run(experimentList)).out, /holdout +2026-03-02 +stopped 2026-04-12/);
   const audited = await listAuditEntries(db, merchant.id, {}, 10);
-  const entries = audited.map(({ deed, actor, object }) => `${deed} by ${actor}: ${object}`).sort();
+  const entries = audited.map(({ operation, actor, object }) => `${operation} by ${actor}: ${object}`).sort();
   const both = ["experiment.started by command line: holdout", "experiment.stopped by command line: holdout"];
   assert.deepEqual(entries, both, "refused commands are not logged");
-  const { details } = audited.find(({ deed }) => deed === "experiment.started")!;
+  const { details } = audited.find(({ operation }) => operation === "experiment.started")!;
   assert.deepEqual([details.share, details.matters], ["80%", "2.5 points"]);
 });
 

@@ -222,7 +222,7 @@ test("an export is in the audit log before any record is read", async () => {
   await outputOf(db, { merchant: id, as: "actions" });
   const audited = await listAuditEntries(db, id, { noun: "export" }, 10);
   assert.deepEqual(
-    audited.map(({ deed, object, actor, details }) => [deed, object, actor, details]),
+    audited.map(({ operation, object, actor, details }) => [operation, object, actor, details]),
     [
       ["export.made", "actions", "command line", { file: "standard output" }],
       ["export.made", "decisions", "command line", { file: "written-down.jsonl" }],

@@ -45,7 +45,7 @@ export const exportHistory: Command = {
       let rows = 0;
       try {
         // Before the export, so that the audit log also has failed ones.
-        const exported = { deed: "export.made", object: name, details: { file: basename(sink.name) } };
+        const exported = { operation: "export.made", object: name, details: { file: basename(sink.name) } };
         await writeAuditEntry(db, merchantId, COMMAND_LINE_ACTOR, exported, ports);
         for await (const page of PAGES_BY_EXPORT[name](tenantDb.of(merchantId), merchantId)) {
           if (isStopped)

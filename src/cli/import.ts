@@ -61,7 +61,7 @@ export const importHistory: Command = {
   async run(context, values, [file]) {
     const merchantId = merchantOption(values);
     const name = recordKindOption(values, KIND_NAMES);
-    const { kind, store } = HISTORY_KIND_BY_NAME[name];
+    const { recordKind: kind, store } = HISTORY_KIND_BY_NAME[name];
     const csvFormat = parseCsvFormatOptions(values, kind.fields, kind.fields.get("state")!.values!);
     if (!existsSync(file!)) throw new CommandFailure(`There is no file ${file}.`);
     return withDatabase(context, async ({ db, tenantDb, ports }) => {

@@ -34,7 +34,7 @@ export const invite: Command = {
         const created = await createInvite(
           tx,
           merchantId,
-          { role, email, lifeMs: INVITE_LIFETIME_MS, madeBy: null },
+          { role, email, lifeMs: INVITE_LIFETIME_MS, createdBy: null },
           ports,
         );
         const details = { role, invite: created.id };
@@ -42,7 +42,7 @@ export const invite: Command = {
           tx,
           merchantId,
           COMMAND_LINE_ACTOR,
-          { deed: "member.invited", object: email ?? "a link", details },
+          { operation: "member.invited", object: email ?? "a link", details },
           ports,
         );
         return created.token;

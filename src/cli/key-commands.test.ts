@@ -33,7 +33,7 @@ test("`key revoke` changes nothing when the key belongs to another merchant", as
   assert.equal(await revoke(id, two.id), 0);
   const { keys, audited } = await stateOf(two.id);
   assert.ok(keys[0]!.revokedAt);
-  assert.equal(audited[0]!.deed, "key.revoked");
+  assert.equal(audited[0]!.operation, "key.revoked");
   assert.deepEqual(await stateOf(one.id), before[0]);
   await assert.rejects(revoke(id, two.id), /no active key/);
 });

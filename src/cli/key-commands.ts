@@ -88,7 +88,7 @@ export const keyRevoke: Command = {
       await db.transaction(async (tx) => {
         if (!isUuid(keyId!) || !(await revokeApiKey(tx, merchantId, keyId!, ports.now())))
           throw new CommandFailure(`The merchant has no active key ${keyId}. "npx dunlin key list" shows its keys.`);
-        await writeAuditEntry(tx, merchantId, COMMAND_LINE_ACTOR, { deed: "key.revoked", object: keyId! }, ports);
+        await writeAuditEntry(tx, merchantId, COMMAND_LINE_ACTOR, { operation: "key.revoked", object: keyId! }, ports);
       });
       context.print(`Revoked key ${keyId}.`);
       return EXIT_CODES.ok;
@@ -120,7 +120,7 @@ export const keyRotate: Command = {
         if (typeof created === "string") throw new CommandFailure(created);
         const details = { former: `…${former.lastFour}`, "former works until": created.formerEndsAt };
         const object = `…${created.apiKey.slice(-4)}`;
-        await writeAuditEntry(tx, merchantId, COMMAND_LINE_ACTOR, { deed: "key.rotated", object, details }, ports);
+        await writeAuditEntry(tx, merchantId, COMMAND_LINE_ACTOR, { operation: "key.rotated", object, details }, ports);
         return created;
       });
       if (values.json) context.print(JSON.stringify(rotated));
@@ -139,7 +139,7 @@ export async function createKey(tx: Tx, key: NewApiKey, ports: Ports) {
   const { permissions, expiresAt, note } = key;
   const details = { permissions, expires: expiresAt?.toISOString() ?? "never", note };
   const object = `…${created.apiKey.slice(-4)}`;
-  await writeAuditEntry(tx, key.merchantId, COMMAND_LINE_ACTOR, { deed: "key.created", object, details }, ports);
+  await writeAuditEntry(tx, key.merchantId, COMMAND_LINE_ACTOR, { operation: "key.created", object, details }, ports);
   return created;
 }
 

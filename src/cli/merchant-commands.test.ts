@@ -24,10 +24,10 @@ async function created(values: Record<string, string>): Promise<string> {
 test("`merchant create` logs the merchant, its key and its non-default settings in the audit log", async () => {
   const id = await created({ name: "Shop", budget: "4", shape: "flat" });
   const [entry] = await listAuditEntries(database.db, id, { noun: "merchant" }, 10);
-  assert.deepEqual([entry!.deed, entry!.actor, entry!.object], ["merchant.created", "command line", "Shop"]);
+  assert.deepEqual([entry!.operation, entry!.actor, entry!.object], ["merchant.created", "command line", "Shop"]);
   assert.deepEqual(entry!.details, { shape: "envelope → flat", budget: "8 → 4" });
   const [key] = await listAuditEntries(database.db, id, { noun: "key" }, 10);
-  assert.equal(key!.deed, "key.created");
+  assert.equal(key!.operation, "key.created");
 });
 
 test("`merchant set` prints and logs each change with the name and unit of its option", async () => {
@@ -37,7 +37,7 @@ test("`merchant set` prints and logs each change with the name and unit of its o
   for (const line of [`merchant         ${id}`, "lead minutes     30", "webhook url      none", "paused           yes"])
     assert.ok(lines.includes(line), line);
   const audited = await listAuditEntries(database.db, id, { noun: "merchant" }, 10);
-  const changed = audited.find(({ deed }) => deed === "merchant.changed");
+  const changed = audited.find(({ operation }) => operation === "merchant.changed");
   const details = { "lead minutes": "49 → 30", engine: "learned → static", paused: "no → yes" };
   assert.deepEqual([changed!.object, changed!.details], ["Shop", details]);
 });

@@ -21,7 +21,7 @@ test("the first start logs its merchant and key in the audit log, and a second s
     const [merchant] = await listMerchants(db);
     const lines = await listAuditEntries(db, merchant!.id, {}, 10);
     // Both entries may have the same millisecond, so their order is undefined.
-    assert.deepEqual(lines.map(({ actor, deed, object }) => [actor, deed, object]).sort(), [
+    assert.deepEqual(lines.map(({ actor, operation, object }) => [actor, operation, object]).sort(), [
       ["command line", "key.created", `…${apiKey!.slice(-4)}`],
       ["command line", "merchant.created", "My company"],
     ]);

@@ -27,7 +27,7 @@ export async function setupInstructions(
       await createInvite(
         tx,
         first.id,
-        { role: "owner", email: null, lifeMs: SETUP_INVITE_LIFETIME_MS, madeBy: null },
+        { role: "owner", email: null, lifeMs: SETUP_INVITE_LIFETIME_MS, createdBy: null },
         ports,
       )
     ).token;

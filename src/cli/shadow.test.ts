@@ -26,7 +26,7 @@ test("`shadow` shows the merchant's retries beside Dunlin's decisions", async ()
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await run(id), /Your system has made no retry since/);
+  assert.match(await run(id), /own system has made no retry since/);
   const [first] = await decisionsOfCase(stage.db, id, (await stage.caseIds())[0]!);
   stage.at(first!.idealTime!.getTime() + HOUR);
   await stage.transaction();

@@ -66,7 +66,7 @@ function shadowLines(figures: ShadowFigures): string[] {
     ...(retries === 0
       ? [NO_RETRY]
       : [
-          `Your system's ${retries} ${retries === 1 ? "retry" : "retries"}, by what Dunlin would have done at that time:`,
+          `The merchant's ${retries} ${retries === 1 ? "retry" : "retries"}, by what Dunlin would have done at that time:`,
           "",
           ...formatTable(
             ["DUNLIN WOULD", "RETRIES", "APPROVED"],

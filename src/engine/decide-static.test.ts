@@ -27,7 +27,7 @@ test("two retries spread over the window when a scheme allows two more presentat
   assert.match(decision.at.toISOString(), /^2026-04-15T09/);
   assert.match(
     decision.reasons.slice(-2).join(" "),
-    /1 more retry is possible before the window ends on Mon 4 May\. SEPA debits allow/,
+    /1 more retry is possible before the window ends on Mon 4 May\. SEPA allows/,
   );
 });
 
@@ -98,7 +98,7 @@ test("an advised wait is a reason for the retry that follows soon after it, and 
       { networkAdviceCode, networkDeclineCode: "05" },
       { network: "mastercard", ...overrides },
     );
-    return /Mastercard advises|no retry comes sooner/.test(
+    return /Dunlin does not retry sooner/.test(
       assertRetry(decideStatic(buildDecisionContext(facts, hoursAfterFailure(hours)))).reasons.join(" "),
     );
   };

@@ -53,12 +53,12 @@ test("each rule that delays a retry is listed apart from the other reasons", () 
     buildEntry(-1, { approved: true, clears: true }),
   );
   for (const [facts, hours, words] of [
-    [advised, 0.1, /^With a decline .*, so no retry comes sooner/],
+    [advised, 0.1, /^The bank advised .*, so Dunlin does not retry sooner/],
     [{ ...liftedFacts, windowEndsAt: hoursAfterFailure(40 * 24) }, 29 * 24 - 1, /within 30 days of that decline\.$/],
     [
       buildFactsWith(buildEntry(24 * 14, { codes: null, approved: null, mayBeAnswered: true })),
       24 * 14,
-      /so it is awaited first/,
+      /so Dunlin waits for the answer first/,
     ],
   ] as const) {
     const { waits, reasons } = buildAccountOf(facts, hours);

@@ -127,7 +127,7 @@ function describeLimits(context: DecisionContext, reasons: readonly string[]): s
   );
   if (otherCount > 0)
     sentences.unshift(
-      `${formatCount(otherCount, "attempt for another invoice counts", "attempts for other invoices count")} for this card, declined or unanswered.`,
+      `${formatCount(otherCount, "declined or unanswered attempt on another invoice counts", "declined or unanswered attempts on other invoices count")} toward this card's limits.`,
     );
   if (attemptsLeft && !reasons.some((reason) => reason.includes(attemptsLeft.sentence)))
     sentences.push(
@@ -153,7 +153,7 @@ function describeCard(context: DecisionContext): string[] {
     );
   if (issuerDownAt)
     sentences.push(
-      `The bank appears to be down: payments of several customers could not reach it, most recently on ${formatTime(context, issuerDownAt)}.`,
+      `The bank appears to be down. Payments of several customers failed to reach it, most recently on ${formatTime(context, issuerDownAt)}.`,
     );
   return sentences;
 }
@@ -194,8 +194,8 @@ function describePastInvoices({ invoices }: CustomerHistory, zone: Zone): string
   const failed = earlier.filter(({ charges }) => charges[0]!.approved === false);
   const summary =
     earlier.length === 1
-      ? `The invoice before this one was ${failed.length === 0 ? "not " : ""}declined at first.`
-      : `Of the latest ${earlier.length} invoices before this one ${failed.length === 0 ? "none was" : formatCount(failed.length, "was", "were")} declined at first.`;
+      ? `The previous invoice's first attempt was ${failed.length === 0 ? "not " : ""}declined.`
+      : `The first attempt was declined on ${failed.length === 0 ? "none" : failed.length} of the latest ${earlier.length} invoices before this one.`;
   const paid = failed.flatMap(({ charges }) => charges.findLast(({ approved }) => approved)?.at ?? []);
   const days = [...new Set(paid.sort((a, b) => +a - +b).map((at) => formatDay(localDay(zone, +at))))];
   if (days.length === 0) return summary;

@@ -33,7 +33,7 @@ test("a card change is requested when another invoice's decline blocks a working
   assert.equal(late.kind, "card_change");
   assert.match(
     late.reasons.join(" "),
-    /An attempt for another invoice that counts for this card failed: [^.]*\(code 57\)\. Visa does not allow another attempt on a card after such a decline/,
+    /An attempt on another invoice failed: [^.]*\(code 57\)\. This decline counts for this card too\. Visa does not allow another attempt on a card after such a decline/,
   );
   // The block ends on day 27 of the window.
   assert.ok(+assertRetry(after(3)).at >= +hoursAfterFailure(27 * 24));
@@ -49,7 +49,7 @@ test("the reasons also name the earlier decline that blocks the card when the la
       ledger: [{ ...lost, onThisInvoice, at: hoursAfterFailure(-24) }, ...expired.ledger],
     }).reasons;
   assert.match(reasonsOf(true)[1]!, /^An earlier attempt failed: the card was reported lost/);
-  assert.match(reasonsOf(false)[1]!, /^An attempt for another invoice that counts for this card failed: .* lost/);
+  assert.match(reasonsOf(false)[1]!, /^An attempt on another invoice failed: .* lost/);
 });
 
 test("a stop names the rule by which its own decline blocks the card, and no other decline's", () => {
@@ -127,7 +127,7 @@ test("a card that banks renew is also retried after a card change request, as fa
   const tried = decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "54" }, { cardChange: "awaited" }));
   assert.match(
     tried.reasons[0]!,
-    /expired \(code 54\)\. The customer is asked for another card; banks renew such cards/,
+    /expired \(code 54\)\. The customer is asked for another card\. Banks sometimes renew such cards/,
   );
   const withBudget = (budgetLeft: number) =>
     decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "54" }, { cardChange: "awaited", budgetLeft })).kind;
@@ -234,7 +234,7 @@ test("a returned debit is presented twice again, and then another payment method
     buildDecisionContext({ ...debit, ledger: [...debit.ledger, ...again], budgetLeft: 6 }, hoursAfterFailure(150)),
   );
   assert.equal(decision.kind, "card_change");
-  assert.match(decision.reasons.join(" "), /SEPA debits allow 2 more attempts .* By this rule no retry is left, so/);
+  assert.match(decision.reasons.join(" "), /SEPA allows at most 3 presentations .* By this rule no retry is left, so/);
 });
 
 test("a debit returned for another reason is not presented again", () => {
@@ -245,7 +245,7 @@ test("a debit returned for another reason is not presented again", () => {
   ] as const) {
     const { kind, reasons } = decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode }, { paymentMethodType }));
     assert.equal(kind, "card_change");
-    assert.match(reasons.join(" "), /debits allow .* only after .* After such a decline this rule allows no retry, so/);
+    assert.match(reasons.join(" "), /allows .* only after .* After such a decline this rule allows no retry, so/);
   }
   assert.equal(
     decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "R07" }, { paymentMethodType: "ach_debit" })).kind,
@@ -293,7 +293,7 @@ test("a debit is not presented again when the gateway reports a closed account o
   for (const code of [null, "payment_failed", "generic_decline", "try_again_later", "processing_error"])
     assert.match(
       assertRetry(debit("sepa_debit", code)).reasons.join(" "),
-      /only after AM04 or MS03; the last return code was not reported, so only the number of attempts counts \(/,
+      /only after AM04 or MS03 \(.*\)\. The last return code was not reported, so Dunlin checks only the number and the date/,
       code ?? "no code",
     );
   assert.doesNotMatch(assertRetry(debit("sepa_debit", "insufficient_funds")).reasons.join(" "), /not reported/);
@@ -314,7 +314,10 @@ test("the reasons name the blocking rule as Visa's on a Visa card, and as kept f
   const reasons = (network: string) =>
     decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "57" }, { network })).reasons.join(" ");
   assert.match(reasons("visa"), /\. Visa does not allow another attempt/);
-  assert.match(reasons("discover"), /Visa's categories, kept here as the safe choice, do not allow another attempt/);
+  assert.match(
+    reasons("discover"),
+    /Visa does not allow another attempt .* Dunlin applies that rule here as the safe choice/,
+  );
 });
 
 test("nothing is requested while an attempt is pending, the reasons say until when, and retries go on after that", () => {

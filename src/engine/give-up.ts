@@ -73,7 +73,7 @@ export function giveUp(context: DecisionContext): Decision | null {
           : POINTLESS_REASON;
   reasons.push(
     isTried
-      ? "The customer is asked for another card or payment method now. Banks renew such cards without notice, so this one may be retried too."
+      ? "The customer is asked for another card or payment method now. Banks sometimes renew such cards without telling the merchant, so Dunlin may retry the current card too."
       : `${reason}, so the customer is asked ${requestText} now.`,
   );
   return { kind: "card_change", at: new Date(now), reasons };
@@ -93,10 +93,9 @@ const findBlockUntilEnd = ({ block, liftedBlock }: Guard, { windowEndsAt }: Deci
 const describeBlock = ({ decline, onThisInvoice, isDispute }: NonNullable<Guard["block"]>) =>
   isDispute
     ? `The customer disputed ${onThisInvoice ? "a payment of this invoice" : "a payment of another invoice, made with the same card or account"}.`
-    : describeFailure(
-        onThisInvoice ? "An earlier attempt" : "An attempt for another invoice that counts for this card",
-        decline,
-      );
+    : onThisInvoice
+      ? describeFailure("An earlier attempt", decline)
+      : `${describeFailure("An attempt on another invoice", decline)} This decline counts for this card too.`;
 
 const isSameDecline = (a: InterpretedDecline, b: InterpretedDecline) =>
   describeFailure("It", a) === describeFailure("It", b);

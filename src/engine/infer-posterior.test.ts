@@ -47,18 +47,18 @@ test("bank debits are recalled by the days on which they were booked", () => {
     null,
     "sepa_debit",
   );
-  assert.equal(inferPosterior(model, tried).person.charges[1]!.date, 10, "tries as first charges");
+  assert.equal(inferPosterior(model, tried).customer.charges[1]!.date, 10, "tries as first charges");
   const card: CustomerHistory = {
     ...debits,
     invoices: debits.invoices.map((invoice, n) => (n === 0 ? { ...invoice, paymentMethodType: "card" } : invoice)),
   };
-  assert.equal(inferPosterior(model, card).person.charges[0]!.date, 6, "what a card paid was judged at once");
+  assert.equal(inferPosterior(model, card).customer.charges[0]!.date, 6, "what a card paid was judged at once");
   const unsaid: CustomerHistory = {
     ...debits,
     invoices: debits.invoices.map((invoice, n) => (n === 0 ? { ...invoice, paymentMethodType: null } : invoice)),
   };
   assert.equal(
-    inferPosterior(model, unsaid).person.charges[0]!.date,
+    inferPosterior(model, unsaid).customer.charges[0]!.date,
     6,
     "the moment of an answer is no moment of asking",
   );
@@ -168,13 +168,13 @@ test("the first eight charges of other invoices between two retries count", () =
 
 test("an earlier invoice's retries are replayed in time order, between those of the open case", () => {
   const earlier = [failedCharge("2026-04-20T09:00"), failedCharge("2026-05-01T09:00"), paidCharge("2026-05-04T09:00")];
-  const { posterior, person } = inferPosterior(
+  const { posterior, customer } = inferPosterior(
     newModel,
     buildHistory([earlier, [failedCharge("2026-04-28T09:00"), failedCharge("2026-05-02T09:00")]]),
   );
   assert.deepEqual(posterior.otherCharge, { at: Date.parse("2026-05-04T09:00Z"), approved: true, count: 1 });
   assert.deepEqual(
-    person.charges.map(({ at }) => new Date(at).toISOString().slice(5, 10)),
+    customer.charges.map(({ at }) => new Date(at).toISOString().slice(5, 10)),
     ["04-20", "04-28", "05-01", "05-02", "05-04"],
   );
   assert.equal(posterior.recent.length, 4, "tries of a week, on either bill");
@@ -216,20 +216,20 @@ test("an uncharged new card is no decline among the customer's other invoices", 
   taught.mean[otherInvoiceWeight(false, 4 * HOUR)] = -2;
   const other = [failedCharge("2026-04-20T09:00"), paidCharge("2026-05-04T13:00")];
   const card: PastCharge = { ...failedCharge("2026-05-04T09:00"), codes: null, isPresumed: true };
-  const cyclesBy = (model: typeof taught) => inferPosterior(model, buildHistory([other, [card]])).person.cycles;
+  const cyclesBy = (model: typeof taught) => inferPosterior(model, buildHistory([other, [card]])).customer.cycles;
   assert.deepEqual(cyclesBy(taught), cyclesBy(newModel));
 });
 
 test("an uncharged new card says nothing about the customer", () => {
   const at = new Date("2026-04-28T09:00:00Z");
-  const { person, posterior } = inferPosterior(
+  const { customer, posterior } = inferPosterior(
     newModel,
     buildHistory([[{ at, approved: false, codes: null, isPresumed: true }]]),
   );
-  const stranger = inferPosterior(newModel, buildHistory([[{ at, approved: false, codes: null }]])).person;
-  assert.deepEqual(person.charges, []);
+  const stranger = inferPosterior(newModel, buildHistory([[{ at, approved: false, codes: null }]])).customer;
+  assert.deepEqual(customer.charges, []);
   assert.deepEqual(new Set(posterior.dateCells), new Set([0]));
-  assert.ok(stranger.charges.length === 1 && stranger.ample < person.ample);
+  assert.ok(stranger.charges.length === 1 && stranger.ample < customer.ample);
 });
 
 /** Offset of the weekday weights in a row. */

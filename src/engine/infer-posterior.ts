@@ -60,8 +60,8 @@ export function inferPosterior(
   model: LearnedModel,
   history: CustomerHistory,
   booking = likeliestSettlement(model, history.traits.paymentMethodType),
-): { person: CustomerPosterior; posterior: CasePosterior } {
-  const person = newCustomerPosterior(model, history.traits.country);
+): { customer: CustomerPosterior; posterior: CasePosterior } {
+  const customer = newCustomerPosterior(model, history.traits.country);
   const past = newPaymentRecord();
   const indexFeatures = createFeatureIndexer(history.traits);
   const cases = new Map<PastInvoice, { posterior: CasePosterior; reason: Reason; isOpen: boolean }>();
@@ -78,12 +78,12 @@ export function inferPosterior(
           (otherInvoice === lastInvoice || otherInvoice.charges.at(-1)!.at > charge.at),
       )
       .map(([, { posterior }]) => posterior);
-    const before = otherCases.length === 0 ? null : person.cycles.slice();
+    const before = otherCases.length === 0 ? null : customer.cycles.slice();
     if (charge === invoice.charges[0]) {
-      const posterior = observeFirstOfInvoice(model, history, booking, person, past, invoice, reason, indexFeatures);
+      const posterior = observeFirstOfInvoice(model, history, booking, customer, past, invoice, reason, indexFeatures);
       if (posterior) cases.set(invoice, { posterior, reason: reason!, isOpen: true });
     } else if (ownCase?.isOpen) {
-      observeRetry(model, person, ownCase.posterior, at, reason);
+      observeRetry(model, customer, ownCase.posterior, at, reason);
       if (!charge.approved)
         applyDecline(
           ownCase.posterior,
@@ -97,11 +97,11 @@ export function inferPosterior(
       }
     } else continue;
     if (before && !charge.isPresumed)
-      for (const posterior of otherCases) observeOtherInvoice(posterior, at, reason, before, person.cycles);
+      for (const posterior of otherCases) observeOtherInvoice(posterior, at, reason, before, customer.cycles);
   }
   const open = cases.get(lastInvoice);
   if (!open) throw new RangeError("the last bill of the history was approved, so there is no case");
-  return { person, posterior: open.posterior };
+  return { customer, posterior: open.posterior };
 }
 
 /** Oldest first; ties in invoice order. */
@@ -131,7 +131,7 @@ function observeFirstOfInvoice(
   model: LearnedModel,
   history: CustomerHistory,
   booking: number,
-  person: CustomerPosterior,
+  customer: CustomerPosterior,
   past: PaymentRecord,
   invoice: PastInvoice,
   reason: Reason | null,
@@ -152,7 +152,7 @@ function observeFirstOfInvoice(
     adviceCode: advice && normalizeCode(history.instrument, advice),
     past,
   };
-  if (!firstCharge.isPresumed) observeFirstCharge(model, person, indexFeatures("f", traits), clock, at, reason);
+  if (!firstCharge.isPresumed) observeFirstCharge(model, customer, indexFeatures("f", traits), clock, at, reason);
   past.firstCharges++;
   if (reason === null) return null;
   past.declined++;
@@ -160,7 +160,7 @@ function observeFirstOfInvoice(
   const recent = history.invoices
     .flatMap(({ charges }) => charges.map((charge) => charge.at.getTime()))
     .filter((time) => time <= at && time > at - WEEK_MS);
-  return newCasePosterior(model, person, {
+  return newCasePosterior(model, customer, {
     reason,
     code: traits.declineCode,
     standing: standingOf(past),

@@ -30,7 +30,7 @@ export function learnOutcome(
 ) {
   const scheme = history.traits.paymentMethodType;
   // With the pattern from when the retry was made: this outcome may change it.
-  const { person, posterior } = inferPosterior(learnedModel, history);
+  const { customer, posterior } = inferPosterior(learnedModel, history);
   if (hasSettlementPattern(scheme))
     learnSettlement(learnedModel, scheme, reason === null, (booking) =>
       [untrained, learnedModel].map((model) =>
@@ -40,9 +40,9 @@ export function learnOutcome(
   if (isFirst) {
     // Otherwise counted before.
     const hadFailed = history.invoices.slice(0, -1).some(({ charges }) => charges[0]?.approved === false);
-    if (!hadFailed) countCustomer(learnedModel, person);
+    if (!hadFailed) countCustomer(learnedModel, customer);
     learnCase(learnedModel, posterior);
   }
-  learnRetry(learnedModel, person, posterior, at.getTime(), reason);
+  learnRetry(learnedModel, customer, posterior, at.getTime(), reason);
   if (predictedChance !== null) recordPrediction(learnedModel, posterior, predictedChance, at.getTime(), reason);
 }

@@ -12,7 +12,7 @@ import { newLearnedModel } from "./learned/learned-model.ts";
 import { classOf, dateCellWeight } from "./learned/model-layout.ts";
 import { fromPretrained } from "./learned/pretrained-model.ts";
 import { recordPrediction } from "./learned/shortfall.ts";
-import { explainRetry } from "./learned-reasons.ts";
+import { explainRetry, isOutageReason } from "./learned-reasons.ts";
 
 const pretrainedModel = fromPretrained(readPretrainedModel(pino({ level: "silent" }))!);
 
@@ -123,8 +123,8 @@ test("the reason names how a time was chosen: evenly, despite poor odds, by samp
     [{}, /\nThe best next time is Tue 7 April|^(?!.*No retry is expected).*The best next time is Tue 7 April/],
     [{ isEvenlySpaced: true }, /some retries are evenly spaced\. This one is Tue 7 April/],
     [{ isNotWorthRetrying: true }, /No retry is expected to be worth its cost.* The best next time is Tue 7 April/],
-    [{ isSampled: true }, /This time was sampled .* It is Tue 7 April/],
-    [{ isHourSampled: true }, /The hour was sampled .* is Tue 7 April/],
+    [{ isSampled: true }, /Dunlin chose this time at random.* It is Tue 7 April/],
+    [{ isHourSampled: true }, /Dunlin chose the hour at random.* is Tue 7 April/],
   ];
   for (const [overrides] of wordings) {
     const matching = wordings.filter(([, pattern]) => pattern.test(words(overrides))).map(([each]) => each);
@@ -159,4 +159,11 @@ test("payments around a date are mentioned only when three succeeded, none faile
   assert.ok(isTold(cellOf(3, 0), -0.1, -0.2));
   assert.ok(!isTold(cellOf(2, 0), 0.3, 0));
   assert.ok(!isTold(cellOf(3, 1), 0.3, 0));
+});
+
+test("a wait for the end of an outage is recognized in the reasons of this build and of earlier ones", () => {
+  const down = "The bank appears to be down";
+  assert.ok(isOutageReason(`${down}. … Dunlin retries there after Thu 14 May, 12:05 (UTC).`));
+  assert.ok(isOutageReason(`${down}: …, so the next retry there comes after Thu 14 May, 12:05 (UTC).`));
+  assert.ok(!isOutageReason(`${down}.`));
 });

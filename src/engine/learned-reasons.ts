@@ -117,9 +117,10 @@ function describeChoice(
     return `No retry is expected to be worth its cost, but few retries after such a code were observed, so Dunlin retries all the same. The best next time ${is}`;
   if (isNotWorthRetrying)
     return `No retry is expected to be worth its cost. Dunlin retries a sample of such cases to keep the model accurate. The best next time ${is}`;
-  if (isSampled) return `This time was sampled to keep the model accurate, among good or earlier times. It ${is}`;
+  if (isSampled)
+    return `Dunlin chose this time at random among good or earlier times, to keep the model accurate. It ${is}`;
   if (isHourSampled)
-    return `The hour was sampled to keep the model accurate, as in one of five retries. The next time, on the best day, ${is}`;
+    return `Dunlin chose the hour at random, as it does for one retry in five, to keep the model accurate. The day is the best one. The next time ${is}`;
   return `The best next time ${is}`;
 }
 
@@ -146,17 +147,25 @@ function describeDate({ mean }: LearnedModel, { dateCells, clock, reason }: Case
   return "Earlier payments of this customer succeeded around this day of the month.";
 }
 
-export const NOTHING_BEFORE = "so the next retry there comes after";
+const AFTER_OUTAGE_PHRASE = "Dunlin retries there after";
+/** Decisions of earlier builds keep it. */
+const FORMER_AFTER_OUTAGE_PHRASE = "so the next retry there comes after";
+
+/** Whether a reason says that a retry waits for the end of an outage. */
+export const isOutageReason = (reason: string) =>
+  reason.includes(AFTER_OUTAGE_PHRASE) || reason.includes(FORMER_AFTER_OUTAGE_PHRASE);
 
 export const describeOutage = ({ facts, locale, issuerUpAt }: DecisionContext) =>
-  `The bank appears to be down: payments of several customers could not reach it, most recently on ${formatZonedTime(locale.zone, facts.issuerDownAt!.getTime())}, ${NOTHING_BEFORE} ${formatZonedTime(locale.zone, issuerUpAt)}.`;
+  `The bank appears to be down. Payments of several customers failed to reach it, most recently on ${formatZonedTime(locale.zone, facts.issuerDownAt!.getTime())}. ${AFTER_OUTAGE_PHRASE} ${formatZonedTime(locale.zone, issuerUpAt)}.`;
 
 /** Keeps the order of the best time's probability and the required one. */
 function explainNotWorthRetrying({ at, chance, cost, mustBring, minChance }: BestTime, zone: Zone): string {
   const percent = (share: number, round = Math.round) => formatTenths(round(share * 1000) / 1000);
-  const needed =
-    minChance < 1 ? `A chance of ${percent(minChance, Math.ceil)} is needed` : "That is more than it could bring";
-  return `No retry is worth its cost. The best remaining time is ${formatZonedTime(zone, at)}, with a chance of ${percent(chance, Math.floor)}. A retry costs ${COST_WORDING}, here ${percent(cost)} of the amount due, plus a margin of ${percent(mustBring)}. ${needed}.`;
+  const conclusion =
+    minChance < 1
+      ? `So a retry needs a chance of at least ${percent(minChance, Math.ceil)}.`
+      : "Together that is more than a retry could recover.";
+  return `No retry is worth its cost. The best remaining time is ${formatZonedTime(zone, at)}, with a chance of ${percent(chance, Math.floor)}. A retry costs ${COST_WORDING}: here ${percent(cost)} of the amount due. Dunlin also requires a margin of ${percent(mustBring)}. ${conclusion}`;
 }
 
 /** `at`: when the next invoice is due; null: another one is in recovery. */

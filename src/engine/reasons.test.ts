@@ -5,7 +5,13 @@ import type { CandidateTime } from "./candidate-times.ts";
 import { buildCase, PAID_ON_THE_25TH, soonAfterFailure } from "./decide-learned.fixture.ts";
 import { buildDecisionContext } from "./decision-context.ts";
 import { findZone } from "./local-time.ts";
-import { buildRetryDecision, describeFailure, explainTime } from "./reasons.ts";
+import {
+  buildRetryDecision,
+  describeFailure,
+  describeRenewal,
+  explainTime,
+  isRetryOfRenewableCard,
+} from "./reasons.ts";
 import type { DeclineGroup } from "./rules/decline-groups.ts";
 import type { InterpretedDecline } from "./rules/interpret-decline.ts";
 
@@ -77,4 +83,24 @@ test("each reason for a time has its own words, with the time", () => {
     assert.match(reason, words);
     assert.match(reason, /Wed 15 April, 09:02 \(Europe\/Berlin\)\.$/);
   }
+});
+
+test("a retry of a card that banks renew is recognized in its reasons, also in those of earlier builds", () => {
+  const expired = {
+    group: "EXPIRED",
+    words: null,
+    codes: { networkDeclineCode: "54" },
+  } as unknown as InterpretedDecline;
+  const [facts] = buildCase(PAID_ON_THE_25TH);
+  const [awaited, unasked] = (["awaited", "unasked"] as const).map(
+    (cardChange) => describeRenewal({ ...facts, cardChange }, expired)!,
+  );
+  assert.equal(
+    awaited,
+    "The customer is asked for another card. Banks sometimes renew such cards without telling the merchant, so Dunlin retries the current card too.",
+  );
+  assert.match(unasked!, /^Banks sometimes .* so Dunlin retries the current card\.$/);
+  const former = "Banks renew such cards without notice, and nobody hears of it, so this one is tried as well.";
+  for (const reason of [awaited!, unasked!, former]) assert.ok(isRetryOfRenewableCard(["It failed.", reason]), reason);
+  assert.ok(!isRetryOfRenewableCard(["The last attempt failed: the card has expired (code 54)."]));
 });

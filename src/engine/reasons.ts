@@ -34,18 +34,24 @@ export function describeDecline(decline: InterpretedDecline | null, isNewCard: b
   return describeFailure("The last attempt", decline);
 }
 
-export const RENEWAL_PHRASE = "renew such cards without notice";
+const RENEWAL_PHRASE = "renew such cards without telling the merchant";
+/** Decisions of earlier builds keep it. */
+const FORMER_RENEWAL_PHRASE = "renew such cards without notice";
+
+/** Whether a retry's reasons say that it follows a decline that ends retries, for a card that the bank may renew. */
+export const isRetryOfRenewableCard = (reasons: readonly string[]) =>
+  reasons.some((reason) => reason.includes(RENEWAL_PHRASE) || reason.includes(FORMER_RENEWAL_PHRASE));
 
 /** Besides the card request; null unless a decline ended retries. */
 export function describeRenewal({ cardChange }: DecisionFacts, decline: InterpretedDecline | null): string | null {
   if (cardChange === null || decline === null || !endsRetries(decline.group)) return null;
-  return `${CARD_CHANGE_WORDING[cardChange]} ${RENEWAL_PHRASE}, and nobody hears of it, so this one is tried as well.`;
+  const renewal = `Banks sometimes ${RENEWAL_PHRASE}, so Dunlin retries the current card`;
+  return cardChange === "unasked" ? `${renewal}.` : `${CARD_REQUEST_WORDING[cardChange]} ${renewal} too.`;
 }
 
-const CARD_CHANGE_WORDING = {
-  awaited: "The customer is asked for another card; banks",
-  expired: "The customer was asked for another card, and none came; banks",
-  unasked: "Banks",
+const CARD_REQUEST_WORDING = {
+  awaited: "The customer is asked for another card.",
+  expired: "The customer was asked for another card, and none came.",
 } as const;
 
 /** `which`: "The last attempt". */
@@ -112,8 +118,9 @@ export function buildRetryDecision(
 
 function describeRetriesLeft(allowed: number, timeFor: number, windowEnds: string): string {
   const fit = Math.max(0, Math.floor(timeFor));
-  const moreText = allowed <= 0 ? "no more retry" : allowed === 1 ? "1 more retry" : `${allowed} more retries`;
-  if (allowed <= fit || allowed <= 0)
+  if (allowed <= 0) return `This is the last retry possible before the window ends on ${windowEnds}.`;
+  const moreText = allowed === 1 ? "1 more retry" : `${allowed} more retries`;
+  if (allowed <= fit)
     return `After this one, ${moreText} ${allowed > 1 ? "are" : "is"} possible before the window ends on ${windowEnds}.`;
   const fitText = fit === 0 ? (allowed === 1 ? "no time for it" : "no time for any") : `time for about ${fit} of them`;
   return `After this one, ${moreText} would be allowed, but there is ${fitText} before the window ends on ${windowEnds}.`;

@@ -14,7 +14,7 @@ const LOSS_RATE_PER_DAY = 0.004;
 /** Gateway and network fees: US dollars, and a fraction of the amount. */
 const COST_USD = 0.12;
 const COST_RATE = 0.003;
-export const COST_WORDING = `about ${COST_USD} US dollars and ${100 * COST_RATE}%`;
+export const COST_WORDING = `about USD ${COST_USD} plus ${100 * COST_RATE}% of the amount`;
 /** Zero would make a retry infinitely expensive. */
 const MIN_AMOUNT_USD = 0.01;
 

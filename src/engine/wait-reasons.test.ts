@@ -32,7 +32,7 @@ test("an advised wait is named only when the retry follows soon after it and the
     );
     assert.equal(decision.kind, "retry");
     const days = (+(decision as { at: Date }).at - +facts.unpaidAt) / DAY;
-    return { days, isNamed: /no retry comes sooner/.test(decision.reasons.join(" ")) };
+    return { days, isNamed: /Dunlin does not retry sooner/.test(decision.reasons.join(" ")) };
   };
   for (const [on, advice, hours] of [
     ["2026-05-11", "25", 0.1],
@@ -71,6 +71,6 @@ test("an outage that ended before a named wait is not named", () => {
     history,
     pretrainedModel,
   );
-  assert.match(decision.reasons.join(" "), /no retry comes sooner/);
+  assert.match(decision.reasons.join(" "), /Dunlin does not retry sooner/);
   assert.doesNotMatch(decision.reasons.join(" "), /bank appears to be down/);
 });

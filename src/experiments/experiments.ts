@@ -67,7 +67,7 @@ export async function startExperiment(
     tx,
     merchant.id,
     actor,
-    { deed: "experiment.started", object: experiment.name, details },
+    { operation: "experiment.started", object: experiment.name, details },
     ports,
   );
   return experiment;
@@ -86,6 +86,12 @@ export async function stopRunningExperiment(
 ): Promise<Experiment | null> {
   const stopped = await stopExperiment(tx, merchantId, ports.now());
   if (stopped)
-    await writeAuditEntry(tx, merchantId, actor, { deed: "experiment.stopped", object: stopped.name, details }, ports);
+    await writeAuditEntry(
+      tx,
+      merchantId,
+      actor,
+      { operation: "experiment.stopped", object: stopped.name, details },
+      ports,
+    );
   return stopped;
 }

@@ -71,10 +71,10 @@ test("Next step The time, its chance, and whether it may still change", async ()
   await createFailedInvoice();
   assert.match(
     await findText("Next step"),
-    /^A retry for ... \d+ March, \d\d:\d\d, with a chance of \d+%; it is planned/,
+    /^A retry is planned for ... \d+ March, \d\d:\d\d and may still change\. The chance of success is \d+%\.$/m,
   );
   await stage.untilSent();
-  assert.match(await findText("Next step"), /it was sent to the merchant/);
+  assert.match(await findText("Next step"), / was requested for .* endpoint has accepted the request\./);
 });
 
 test("Why not today? The expected value of today's best time, the chosen one and others", async () => {
@@ -117,7 +117,7 @@ test("Why this hour? The latest decision answers, also when it is no retry", asy
 test("Limits The times each one excluded, its document and date, and the use of each limit", async () => {
   await createFailedInvoice({ cardBrand: "mastercard", networkAdviceCode: "28" });
   const answer = await findText("Limits");
-  assert.match(answer, /No retry from .* to .*advises to try again after 6 days/);
+  assert.match(answer, /No retry from .* to .*advised waiting 6 days/);
   assert.match(answer, /Mastercard allows at most 10 declined attempts on a card in 24 hours.*Counted so far: \d+/);
 });
 
@@ -150,7 +150,7 @@ test("Why did it stop? The end and its reasons", async () => {
   const story = await findText("History");
   assert.match(
     story,
-    /The case ended: Dunlin gave up on the invoice: a rule or the bank's answer allows no other retry\./,
+    /The case ended: Dunlin gave up on the invoice, because a rule or the bank.s decline ruled out another retry\./,
   );
   assert.doesNotMatch(answer + story, /no try that is allowed is likely enough to succeed/);
 });
@@ -202,7 +202,7 @@ test("Input data The customer's earlier invoices, card, country and window", asy
   const answer = await findText("Input data");
   assert.match(
     answer,
-    /Of the latest 3 invoices before this one 3 were declined at first\. Declined invoices were paid on .*27 October/,
+    /The first attempt was declined on 3 of the latest 3 invoices before this one\. Declined invoices were paid on .*27 October/,
   );
   assert.match(answer, /paid by card \(Visa, SE\)\.$/m);
   assert.match(answer, /The window is open until/);
@@ -215,7 +215,7 @@ test("How Dunlin chose Engine, version and probability; by fixed rules where the
   await createFailedInvoice();
   assert.match(
     await findText("How Dunlin chose"),
-    /learned engine decided, with version 0.*\nSelection probability: \d+\.\d% \(for evaluating strategies; not a chance of success\)\.$/s,
+    /learned engine decided, with version 0.*\nDunlin chose this time with a probability of \d+\.\d%\. This selection probability is used to compare strategies\. It is not the chance of success\.$/s,
   );
   merchantId = (await stage.enter(true, { engine: "static" })).id;
   await createFailedInvoice();

@@ -4,7 +4,7 @@ import { isApproved } from "../domain/transaction.ts";
 import { findCustomerLocale } from "../engine/customer-locale.ts";
 import { describeLocalTime } from "../engine/decision-account.ts";
 import type { Zone } from "../engine/local-time.ts";
-import { RENEWAL_PHRASE } from "../engine/reasons.ts";
+import { isRetryOfRenewableCard } from "../engine/reasons.ts";
 import { formatPercent, formatTenths } from "../engine/shares.ts";
 import { describeConflict } from "../recovery/conflict-wording.ts";
 import {
@@ -140,7 +140,7 @@ export function describeWait(explained: ExplainedCase): string | null {
   if (balance?.conflict)
     return `Facts contradict each other, so Dunlin requests no payment. ${describeConflict(balance.conflict, (at) => formatTime(findCustomerZone(explained), at))}`;
   if (!balance || balance.unpaidAmount === 0 || balance.unpaidAmount >= smallestAmount) return null;
-  return `${formatMoneyText(balance.unpaidAmount, invoice.currency)} is left, and this merchant's smallest amount for a retry is ${formatMoneyText(smallestAmount, invoice.currency)}.`;
+  return `${formatMoneyText(balance.unpaidAmount, invoice.currency)} is left to pay, which is less than the smallest amount that this merchant retries (${formatMoneyText(smallestAmount, invoice.currency)}).`;
 }
 
 /**
@@ -200,14 +200,17 @@ export function describePlan(explained: ExplainedCase, latest: DecisionRecord, z
   if (!action) return [describeWait(explained) ?? latest.account.reasons].flat();
   const subject = action.type === "RETRY" ? "A retry" : describeRequestedChange(action.reasons);
   const chanceText =
-    latest.actionId === action.id && latest.chance !== null ? `, with a chance of ${formatPercent(latest.chance)}` : "";
+    latest.actionId === action.id && latest.chance !== null
+      ? ` The chance of success is ${formatPercent(latest.chance)}.`
+      : "";
+  const time = formatTime(zone, action.idealRetryTime);
   const state =
     action.status === "SENT"
-      ? "was sent to the merchant"
+      ? `was requested for ${time}, and the merchant's endpoint has accepted the request`
       : action.decidedAt
-        ? "was sent, and the merchant's endpoint has not accepted it yet"
-        : "is planned and may still change";
-  return [`${subject} for ${formatTime(zone, action.idealRetryTime)}${chanceText}; it ${state}.`, ...action.reasons];
+        ? `is being requested for ${time}, and the merchant's endpoint has not accepted the request yet`
+        : `is planned for ${time} and may still change`;
+  return [`${subject} ${state}.${chanceText}`, ...action.reasons];
 }
 
 function describeRules(explained: ExplainedCase, latest: DecisionRecord, zone: Zone): string[] {
@@ -219,7 +222,7 @@ function describeRules(explained: ExplainedCase, latest: DecisionRecord, zone: Z
   const waits = sentencesAt(reasons, about.wait).filter((wait) => !isRuledOut(wait));
   return [
     ...(ruledOut.length === 0 && waits.length === 0
-      ? [`No rule excluded a time of the window remaining on ${formatTime(zone, madeAt)}.`]
+      ? [`On ${formatTime(zone, madeAt)}, no rule excluded any time in the rest of the recovery window.`]
       : []),
     ...ruledOut.flatMap((ruled) => [
       `No retry from ${formatTime(zone, ruled.from)} to ${describeBlockEnd(ruled, explained, zone)}: ${ruled.rule}`,
@@ -240,7 +243,7 @@ const describeFacts = ({ madeAt, account: { known, about } }: DecisionRecord, zo
   );
 
 const SHADOW_CARD_CHANGE =
-  "Dunlin would also ask for another card or payment method at once. In shadow mode it does not, so its decisions concern the current card, which the bank may renew.";
+  "Dunlin would also ask for another card or payment method at once. In shadow mode it cannot ask, so it plans retries of the current card, which the bank may renew.";
 
 const NO_CARD_CHANGE = "No other card or payment method was requested.";
 
@@ -253,7 +256,7 @@ function explainCardChange({ case: recoveryCase, decisions }: ExplainedCase, zon
       ...request.account.reasons,
     ];
   const latest = decisions.at(-1);
-  if (recoveryCase!.arm === "shadow" && latest?.account.reasons.some((reason) => reason.includes(RENEWAL_PHRASE)))
+  if (recoveryCase!.arm === "shadow" && latest && isRetryOfRenewableCard(latest.account.reasons))
     return [SHADOW_CARD_CHANGE];
   return [
     NO_CARD_CHANGE,
@@ -295,8 +298,6 @@ function describeChanges(latest: DecisionRecord): string[] {
 const PRETRAINED_ONLY =
   "This is the pretrained model: it has not learned from your payments yet, and its chances come from simulations.";
 
-const PROPENSITY_NOTE = " (for evaluating strategies; not a chance of success).";
-
 function describeChoice(latest: DecisionRecord): string[] {
   const { account, engine, modelVersion, propensity } = latest;
   const lines = [
@@ -310,6 +311,9 @@ function describeChoice(latest: DecisionRecord): string[] {
   if (account.fallback) lines.push(`The merchant wants the learned engine, but ${account.fallback}.`);
   lines.push(...describeSampling(account));
   if (propensity === 1) lines.push("Nothing was sampled: no other time had a higher expected value.");
-  else if (propensity !== null) lines.push(`Selection probability: ${formatTenths(propensity)}${PROPENSITY_NOTE}`);
+  else if (propensity !== null)
+    lines.push(
+      `Dunlin chose this time with a probability of ${formatTenths(propensity)}. This selection probability is used to compare strategies. It is not the chance of success.`,
+    );
   return lines;
 }

@@ -1,5 +1,5 @@
 import type { DecisionKind, DecisionRecord } from "../domain/decision.ts";
-import { CONFIRM_PHRASE, RENEWAL_PHRASE } from "../engine/reasons.ts";
+import { CONFIRM_PHRASE, isRetryOfRenewableCard } from "../engine/reasons.ts";
 
 const isConfirmationRequested = (reasons: readonly string[]) =>
   reasons.some((reason) => reason.includes(CONFIRM_PHRASE));
@@ -31,7 +31,7 @@ const SHADOW_ACTION_WORDING: Readonly<Record<DecisionKind, string>> = {
  * Whether the customer would be asked in shadow mode: instead of a retry, or in addition to one of a card that banks may renew.
  */
 export const wouldAskCustomer = ({ kind, account: { reasons } }: DecisionRecord) =>
-  kind === "card_change" || (kind === "retry" && reasons.some((reason) => reason.includes(RENEWAL_PHRASE)));
+  kind === "card_change" || (kind === "retry" && isRetryOfRenewableCard(reasons));
 
 /**
  * Completes "Dunlin would …" for a decision in shadow mode. For a retry, its time follows.

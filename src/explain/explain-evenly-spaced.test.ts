@@ -78,7 +78,7 @@ test("a case that was given up is compared with evenly spaced retries", async ()
   await stage.invoice({ amount: 20, currency: "USD" });
   await stage.transaction({ amount: 20, currency: "USD" });
   await stage.decide();
-  assert.match(await findText("History"), /gave up on the invoice: no allowed retry is worth its cost\./);
+  assert.match(await findText("History"), /gave up on the invoice, because no allowed retry was worth its cost\./);
   assert.match(
     await findText("Why did it stop?"),
     /^Dunlin gave up on the invoice\.\n.*\n.*\n.*with a chance of .*\.\n/,
@@ -139,16 +139,19 @@ test("the answer explains the chosen plan only when evenly spaced retries have a
   };
   assert.match(
     explain({}, 0.401, 0.399),
-    / To the percent the plan and the evenly spaced retries have the same expected value\. /,
+    / Rounded to whole percent, the plan and the evenly spaced retries have the same expected value\. /,
   );
   assert.doesNotMatch(explain({}, 0.41, 0.399), /worth the same/);
-  assert.match(explain({ drawn: true }), /It was chosen all the same\. The time was sampled/);
-  assert.match(explain({ hourDrawn: true }), /all the same\. The hour was sampled/);
+  assert.match(explain({ drawn: true }), /It was chosen all the same\. Dunlin chose this time at random/);
+  assert.match(
+    explain({ hourDrawn: true }),
+    /all the same\. The day is the best one\. Dunlin chose the hour at random/,
+  );
   assert.match(explain({ spread: true }), /all the same\. Recently far fewer retries after such declines/);
   assert.match(explain({}, 0.1, -0.2), /all the same\. No retry seems worth its cost/);
   assert.match(explain({}), /all the same\. A plan is found step by step/);
   assert.match(explain({}, 0.5, 0.4, "bacs_debit"), /all the same\. A plan waits for the answer/);
-  const both = /all the same\. The time was sampled.*\. A plan waits for the answer/;
+  const both = /all the same\. Dunlin chose this time at random.*\. A plan waits for the answer/;
   assert.match(explain({ drawn: true }, 0.5, 0.4, "bacs_debit"), both);
   assert.doesNotMatch(explain({ drawn: true }), /A plan leaves each debit/);
   assert.doesNotMatch(explain({ drawn: true }, 0.404), /all the same/);

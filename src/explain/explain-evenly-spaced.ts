@@ -80,7 +80,7 @@ function explainLowerValuePlan(account: DecisionAccount, paymentMethodType: stri
   return reasons.length > 0 ? reasons.join(" ") : PLAN_IS_APPROXIMATE;
 }
 
-const EQUAL_VALUE = "To the percent the plan and the evenly spaced retries have the same expected value.";
+const EQUAL_VALUE = "Rounded to whole percent, the plan and the evenly spaced retries have the same expected value.";
 const NO_PLAN = "No plan was made: no retry was worth its cost.";
 const NOT_WORTH_RETRYING =
   "No retry seems worth its cost. A sample of such cases is retried regardless of cost, to keep the model accurate.";

@@ -100,7 +100,10 @@ test("after the first day only the likeliest time of each 24 hours is compared, 
   const dayOf = (at: Date) => Math.floor((+at + HOUR) / DAY);
   const bare = days.find(({ at }, n) => n > 0 && dayOf(at) > dayOf(days[n - 1]!.at) + 1);
   stage.at(bare ? +bare.at - DAY : +days.at(-1)!.at + DAY);
-  assert.match(await findText("Why not today?"), /^No time today was compared: after the first day only the likeliest/);
+  assert.match(
+    await findText("Why not today?"),
+    /^No time today was compared\. After the first day, Dunlin compares only the likeliest/,
+  );
 });
 
 test("the answer says that another day is better when a time or an hour was sampled", async () => {
@@ -116,9 +119,9 @@ test("the answer says that another day is better when a time or an hour was samp
     const { decisions, answerTo } = await explainInvoice(stage, merchantId, `inv_${n}`);
     const { drawn, hourDrawn } = decisions[0]!.account;
     const answer = answerTo("Why not today?");
-    if (answer === "It is today.") continue;
-    assert.equal(/The time was sampled/.test(answer), drawn, answer);
-    assert.equal(/The hour was sampled .* The day is the best one/.test(answer), hourDrawn, answer);
+    if (answer === "The retry is planned for today.") continue;
+    assert.equal(/Dunlin chose this time at random/.test(answer), drawn, answer);
+    assert.equal(/The day is the best one\. Dunlin chose the hour at random/.test(answer), hourDrawn, answer);
     const { idealTime, chance, account } = decisions[0]!;
     const [planned] = / for (... \d+ \w+, \d\d:\d\d)/.exec(answerTo("Next step"))!.slice(1);
     const percent = (share: number) => `${Math.round(share * 100)}%`;
@@ -149,10 +152,11 @@ test("Why this hour? It was sampled, and the answer says so only then", async ()
     const [{ account }] = decisions as [(typeof decisions)[0]];
     if (account.hourDrawn) sampled.push(id);
     for (const answer of [...answers, account.reasons.join()])
-      assert.equal(/The hour was sampled/.test(answer), account.hourDrawn, answer);
+      assert.equal(/Dunlin chose the hour at random/.test(answer), account.hourDrawn, answer);
     const [planned] = / for (... \d+ \w+, \d\d:\d\d)/.exec(answerTo("Next step"))!.slice(1);
     const notToday = answerTo("Why not today?");
-    if (notToday !== "It is today.") assert.ok(notToday.includes(planned!), `${planned}: ${notToday}`);
+    if (notToday !== "The retry is planned for today.")
+      assert.ok(notToday.includes(planned!), `${planned}: ${notToday}`);
   }
   assert.ok(sampled.length > 0 && sampled.length < 40, `${sampled.length}`);
 });
@@ -232,7 +236,7 @@ test("a retry requested today is not announced as one to come today", async () =
   await stage.decide();
   const { ideal } = await stage.untilSent();
   stage.at(+ideal - MINUTE);
-  assert.equal(await findText("Why not today?"), "It is today.");
+  assert.equal(await findText("Why not today?"), "The retry is planned for today.");
   stage.at(+ideal + MINUTE);
   assert.match(await findText("Why not today?"), /^A retry was requested for .*, and its outcome is awaited first\.$/);
   assert.match(await findText("Why this hour?"), /^The retry was for /);

@@ -8,7 +8,7 @@ import type {
 import { HOUR_MS } from "../domain/durations.ts";
 import { MIN_CARD_WAIT_MS, MIN_WAIT_MS } from "../engine/choose-retry.ts";
 import { lastsToWindowEnd } from "../engine/decision-account.ts";
-import { NOTHING_BEFORE } from "../engine/learned-reasons.ts";
+import { isOutageReason } from "../engine/learned-reasons.ts";
 import {
   addDays,
   atLocalTime,
@@ -23,7 +23,7 @@ import { endsRetries } from "../engine/rules/decline-groups.ts";
 import { interpretDecline } from "../engine/rules/interpret-decline.ts";
 import { formatPercent, toHundredths } from "../engine/shares.ts";
 import { declineCodesOf, instrumentOf } from "../recovery/build-decision-facts.ts";
-import { describeRequest, describeRequestedAction } from "./customer-request-wording.ts";
+import { describeRequestedAction } from "./customer-request-wording.ts";
 import type { ExplainedCase } from "./load-explained-case.ts";
 
 export const formatTime = (zone: Zone, at: Date) => formatZonedTime(zone, at.getTime());
@@ -45,17 +45,20 @@ export const isShadowRetryPast = ({ case: recoveryCase, now }: ExplainedCase, { 
 
 /** Introduces the reasons for a time that has passed. */
 export const introduceEarlierReasons = ({ madeAt }: DecisionRecord, zone: Zone) =>
-  `The reasons of ${formatTime(zone, madeAt)}:`;
+  `Reasons given on ${formatTime(zone, madeAt)}:`;
 
 /** Explains why no retry is made today. */
 export function explainNotToday(explained: ExplainedCase, latest: DecisionRecord, zone: Zone): string[] {
   const { case: recoveryCase, actions, now } = explained;
-  if (recoveryCase!.endedAt) return ["Nothing is retried any more: see why it stopped."];
+  if (recoveryCase!.endedAt) return ["The case has ended. See “Why did it stop?”."];
   const dayOf = (at: Date) => localDay(zone, at.getTime());
   const today = dayOf(now);
   const { account, idealTime, actionId } = latest;
   const { days, ruledOut } = account;
-  if (latest.kind === "card_change") return [`${describeRequest(account.reasons)} comes first: see why a new card.`];
+  if (latest.kind === "card_change") {
+    const asks = recoveryCase!.arm === "shadow" ? "would first be asked" : "is first asked";
+    return [`The customer ${asks} ${describeRequestedAction(account.reasons)}. See “Why a new card?”.`];
+  }
   const ruling = ruledOut.find(({ from, to }) => from <= now && now < to);
   if (latest.kind !== "retry")
     return ["No retry is planned.", ...(ruling ? describeRule(ruling, explained, zone) : account.reasons.slice(-1))];
@@ -63,7 +66,7 @@ export function explainNotToday(explained: ExplainedCase, latest: DecisionRecord
     return [`A retry would have been requested for ${formatTime(zone, idealTime!)}. ${SHADOW_PLAN_STANDS}`];
   if (actions.some(({ id, decidedAt }) => id === actionId && decidedAt !== null) && idealTime! < now)
     return [`A retry was requested for ${formatTime(zone, idealTime!)}, and its outcome is awaited first.`];
-  if (isSameDay(dayOf(idealTime!), today)) return ["It is today."];
+  if (isSameDay(dayOf(idealTime!), today)) return ["The retry is planned for today."];
   const dayEnds = atLocalTime(zone, addDays(today, 1), 0);
   const rule = ruledOut.find(({ from, to }) => from.getTime() < dayEnds && to.getTime() >= dayEnds);
   if (rule) return describeRule(rule, explained, zone);
@@ -117,7 +120,7 @@ function describeFirstComparedDay(
 ): string {
   const { madeAt, account } = latest;
   const day = `The first possible day is ${formatDay(localDay(zone, account.days[0]!.at.getTime()))}`;
-  const outage = account.reasons.find((reason) => reason.includes(NOTHING_BEFORE));
+  const outage = account.reasons.find(isOutageReason);
   if (outage) return `${day}. ${outage}`;
   const last = transactions.findLast(({ amount, createdAt }) => amount > 0 && createdAt <= madeAt);
   const lastAt = last?.createdAt ?? recoveryCase!.unpaidAt;
@@ -134,18 +137,18 @@ const CARD_WAIT_WORDING = "twenty hours (a new card or a confirmation is needed)
 const EVERY_FOURTH_HOUR = "every fourth hour, if the rules allow it";
 
 const NOT_COMPARED =
-  "No time today was compared: after the first day only the likeliest time of each 24 hours is, and none of those is today.";
+  "No time today was compared. After the first day, Dunlin compares only the likeliest time in each 24 hours, and none of these is today.";
 
 const describeProspect = ({ chance, worth }: Pick<EvaluatedTime, "chance" | "worth">) =>
   `a chance of ${formatPercent(chance)}, and with the following retries an expected value of ${formatPercent(worth)} of the amount.`;
 
 const SAMPLED_TIME =
-  "The time was sampled to keep the model accurate: among good times, or earlier than planned if few first retries were made so early.";
+  "Dunlin chose this time at random, to keep the model accurate. It is one of several good times, or an earlier one at which few first retries have been made.";
 const SAMPLED_HOUR =
-  "The hour was sampled to keep the model accurate, as in one of five retries. The day is the best one.";
+  "The day is the best one. Dunlin chose the hour at random, as it does for one retry in five, to keep the model accurate.";
 const EVENLY_SPACED_TIME =
   "Recently far fewer retries after such declines were approved than predicted. Until predictions hold again, some retries are evenly spaced, as this one was.";
-const EQUAL_VALUE = "Times with the same expected value to the percent are equally good.";
+const EQUAL_VALUE = "Times are equally good if their expected values are the same when rounded to whole percent.";
 export const PLAN_IS_APPROXIMATE =
   "A plan is found step by step among the likeliest times, so occasionally another one has a slightly higher expected value.";
 
@@ -178,7 +181,7 @@ export function explainHour(explained: ExplainedCase, latest: DecisionRecord, zo
     const retries = actions.filter(({ type }) => type === "RETRY");
     if (retries.length === 0) return ["No hour was chosen: no retry was planned."];
     return retries.some(({ decidedAt }) => decidedAt !== null)
-      ? ["No requested retry is known to have been executed."]
+      ? ["No result was reported for any requested retry."]
       : ["A retry was planned, and the case ended before it was requested."];
   }
   const plans = decisions.filter(({ actionId }) => actionId === executedRetry.id);
@@ -209,7 +212,7 @@ function describeHour(decision: DecisionRecord, was: string, zone: Zone): string
   ];
 }
 
-const EQUAL_HOURS = "To the percent these hours are equally good.";
+const EQUAL_HOURS = "Rounded to whole percent, these hours have the same chance.";
 
 /** "01:00, 17:00 and 21:00" */
 const LIST_FORMAT = new Intl.ListFormat("en-GB");

@@ -29,14 +29,14 @@ test("the summary of an open case names the last step, the next one with its tim
   assert.match(
     await summary(),
     new RegExp(
-      `^Last done {3}${TIME_PATTERN}: .*\nNext {8}A retry for ${TIME_PATTERN}, with a chance of \\d+%; it is planned .*\nWaits for {3}its time\\. `,
+      `^Last done {3}${TIME_PATTERN}: .*\nNext {8}A retry is planned for ${TIME_PATTERN} and may still change\\. The chance of success is \\d+%\\.\nWaiting {5}for its time\\. `,
     ),
   );
   await stage.untilSent();
   assert.match(
     await summary(),
     new RegExp(
-      `^Last done {3}${TIME_PATTERN}: A retry on .* was requested, .*\nNext {8}A retry for ${TIME_PATTERN}.* was sent to the merchant\\.\nWaits for {3}the outcome`,
+      `^Last done {3}${TIME_PATTERN}: A retry on .* was requested, .*\nNext {8}A retry was requested for ${TIME_PATTERN}, and .* has accepted the request\\. .*\nWaiting {5}for the outcome`,
     ),
   );
 });
@@ -58,10 +58,10 @@ test("the summary of an ended case names the time and the reason of its end, and
 test("the summary names what a case waits for: another card, or the merchant's system in shadow mode; and why there is no case", async () => {
   await createFailedInvoice({ networkDeclineCode: "41" });
   await stage.untilSent();
-  assert.match(await summary(), /^Last done .*\nWaits for {3}another card or payment method of the customer\.$/);
+  assert.match(await summary(), /^Last done .*\nWaiting {5}for another card or payment method of the customer\.$/);
   merchantId = (await stage.enter(true, { shadow: true })).id;
   await createFailedInvoice();
-  assert.match(await summary(), /\nNext {8}It would .*\nWaits for {3}the merchant's own system/);
+  assert.match(await summary(), /\nNext {8}It would .*\nWaiting {5}for the merchant's own system/);
   merchantId = (await stage.enter()).id;
   await stage.invoice({ state: "PAID" });
   await stage.transaction({ state: "PAID" });

@@ -36,20 +36,20 @@ function describeNextStep(explained: ExplainedCase): string[] {
   // In shadow mode the first line says so, and the second one is the plan.
   const [first, second] = describePlan(explained, latest, findCustomerZone(explained));
   if (recoveryCase!.arm === "shadow") return [`Next        ${second ?? first}`, SHADOW_LINE];
-  if (!action) return [`Waits for   ${describeWait(explained) ?? latest.account.reasons.at(-1) ?? first}`];
+  if (!action) return [`Waiting     ${describeWait(explained) ?? latest.account.reasons.at(-1) ?? first}`];
   const awaited =
     action.status === "SENT"
       ? AWAITED_WORDING[action.type]
       : action.decidedAt === null
-        ? "its time. New facts may change it until then."
-        : "the merchant's endpoint, which has not accepted the webhook yet.";
+        ? "for its time. New facts may change it until then."
+        : "for the merchant's endpoint, which has not accepted the webhook yet.";
   // A retry is requested ahead of its time. After a request for a new card nothing is next but the card.
   const isNext = action.type === "RETRY" || action.status !== "SENT";
-  return [...(isNext ? [`Next        ${first}`] : []), `Waits for   ${awaited}`];
+  return [...(isNext ? [`Next        ${first}`] : []), `Waiting     ${awaited}`];
 }
 
-const SHADOW_LINE = "Waits for   the merchant's own system: in shadow mode Dunlin requests nothing.";
+const SHADOW_LINE = "Waiting     for the merchant's own system: in shadow mode Dunlin requests nothing.";
 const AWAITED_WORDING = {
-  RETRY: "the outcome of that retry, which the merchant pushes.",
-  CARD_CHANGE: "another card or payment method of the customer.",
+  RETRY: "for the outcome of that retry, which the merchant pushes.",
+  CARD_CHANGE: "for another card or payment method of the customer.",
 } as const;

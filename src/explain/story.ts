@@ -119,11 +119,11 @@ function describeAttempt(t: TransactionFacts): string {
 function describeEnd(reason: EndReason, decisions: ExplainedCase["decisions"]): string {
   const last = decisions.at(-1);
   if (reason !== "hopeless" || last?.kind !== "stop") return END_REASON_WORDING[reason];
-  return `${END_REASON_WORDING.hopeless.slice(0, -1)}: ${last.modelVersion === null ? ENDED_BY_RULES : ENDED_AS_UNLIKELY}`;
+  return `${END_REASON_WORDING.hopeless.slice(0, -1)}, because ${last.modelVersion === null ? ENDED_BY_RULES : ENDED_AS_UNLIKELY}`;
 }
 
-const ENDED_BY_RULES = "a rule or the bank's answer allows no other retry.";
-const ENDED_AS_UNLIKELY = "no allowed retry is worth its cost.";
+const ENDED_BY_RULES = "a rule or the bank's decline ruled out another retry.";
+const ENDED_AS_UNLIKELY = "no allowed retry was worth its cost.";
 
 export const END_REASON_WORDING: Readonly<Record<EndReason, string>> = {
   paid: "the invoice is paid.",
@@ -136,6 +136,6 @@ export const END_REASON_WORDING: Readonly<Record<EndReason, string>> = {
   window_over: "the recovery window was over.",
   budget_used: "all retries of the budget were used.",
   hopeless: "Dunlin gave up on the invoice.",
-  settled: "nothing is left to pay: it was credited.",
+  settled: "the remaining amount was credited.",
   stopped_by_hand: "a person stopped the recovery of this invoice; the audit log says who.",
 };

@@ -16,5 +16,5 @@ interface ImportSummary {
 export const auditImport = (db: Database, merchantId: string, actor: Actor, summary: ImportSummary, ports: Ports) => {
   const { kind, file, rows, known, whole } = summary;
   const details = { rows, "known before": known, file, ...(whole ? {} : { "whole file": "no" }) };
-  return writeAuditEntry(db, merchantId, actor, { deed: "history.imported", object: kind, details }, ports);
+  return writeAuditEntry(db, merchantId, actor, { operation: "history.imported", object: kind, details }, ports);
 };

@@ -10,7 +10,7 @@ async function* chunks(text: string) {
 }
 
 test("a file in local formats is converted to the API's format when options say how to read it", async () => {
-  const attempts = HISTORY_KIND_BY_NAME.transactions.kind;
+  const attempts = HISTORY_KIND_BY_NAME.transactions.recordKind;
   const text = [
     "ID,Status,Invoice ID,Sum,Currency,When,Card Funding,Card Country,Payment Method Type,Initiator",
     't_1,Paid,in_1,"1.234,50",eur,25.11.2026 08:30,debit,de,SEPA Debit,Customer',
@@ -65,7 +65,7 @@ test("spaces around a value are ignored, unless they are quoted", async () => {
     const bytes = chunks(text.join("\n").replaceAll(",", sign));
     const { first, wrong } = await importFile(
       { name: "x.csv", bytes },
-      HISTORY_KIND_BY_NAME.subscriptions.kind,
+      HISTORY_KIND_BY_NAME.subscriptions.recordKind,
       DEFAULT_CSV_FORMAT,
     );
     assert.deepEqual(wrong, []);
@@ -77,7 +77,7 @@ test("spaces around a value are ignored, unless they are quoted", async () => {
 });
 
 test("true and false are read in any spelling, and an unknown card funding is absent", async () => {
-  const attempts = HISTORY_KIND_BY_NAME.transactions.kind;
+  const attempts = HISTORY_KIND_BY_NAME.transactions.recordKind;
   const heading = "id,state,invoiceId,amount,currency,createdAt,networkToken,cardFunding";
   const row = (token: string, funding: string) => `t,PAID,i,4900,EUR,2026-01-01,${token},${funding}`;
   const text = [heading, row("TRUE", "unknown"), row("False", "Debit"), row("yes", "gift")].join("\n");
@@ -99,7 +99,7 @@ test("every spelling of charge and deferred debit cards is read as CHARGE", asyn
   const words = ["charge", "Charge Card", "DeferredDebit", "deferred_debit", "DEFERRED DEBIT", "CARD_FUNDING_CHARGE"];
   const rows = words.map((word, n) => `t_${n},PAID,i,4900,EUR,2026-01-01,${word}`);
   const text = ["id,state,invoiceId,amount,currency,createdAt,cardFunding", ...rows].join("\n");
-  const attempts = HISTORY_KIND_BY_NAME.transactions.kind;
+  const attempts = HISTORY_KIND_BY_NAME.transactions.recordKind;
   const { first, wrong } = await importFile({ name: "x.csv", bytes: chunks(text) }, attempts, DEFAULT_CSV_FORMAT);
   assert.deepEqual(wrong, []);
   assert.deepEqual(
@@ -110,7 +110,7 @@ test("every spelling of charge and deferred debit cards is read as CHARGE", asyn
 
 test("an error names the option that maps a missing field or an unknown state", async () => {
   const text = ["id,Status,invoiceId,amount,currency,createdAt", "t,Authorised,i,4900,EUR,2026-01-01"];
-  const attempts = HISTORY_KIND_BY_NAME.transactions.kind;
+  const attempts = HISTORY_KIND_BY_NAME.transactions.recordKind;
   const faultsWith = async (map: string) => {
     const csvFormat = parseCsvFormat({ map }, attempts.fields, TRANSACTION_STATES);
     const { wrong } = await importFile({ name: "x.csv", bytes: chunks(text.join("\n")) }, attempts, csvFormat);
@@ -123,7 +123,7 @@ test("an error names the option that maps a missing field or an unknown state", 
 });
 
 test("a word for a state has the meaning that the options give it, and each other word is reported once", async () => {
-  const attempts = HISTORY_KIND_BY_NAME.transactions.kind;
+  const attempts = HISTORY_KIND_BY_NAME.transactions.recordKind;
   const words = [
     "Authorised",
     "Error",
@@ -157,7 +157,7 @@ test("an error explains that a year has only two digits", async () => {
   const text = ["id,state,customerId,amount,currency,createdAt", "in_1,Paid,c,4900,EUR,11/25/26"].join("\n");
   const { wrong } = await importFile(
     { name: "x.csv", bytes: chunks(text) },
-    HISTORY_KIND_BY_NAME.invoices.kind,
+    HISTORY_KIND_BY_NAME.invoices.recordKind,
     DEFAULT_CSV_FORMAT,
   );
   assert.match(wrong[0]!.faults[0]!.says, /^has a two-digit year, .* write four digits/);
@@ -167,7 +167,7 @@ test("an error names the word for a state even when other fields of the row are 
   const text = ["id,state,customerId,amount,currency,createdAt", ",Held,c,49.00,EUR,2026-01-01"].join("\n");
   const { wrong } = await importFile(
     { name: "x.csv", bytes: chunks(text) },
-    HISTORY_KIND_BY_NAME.invoices.kind,
+    HISTORY_KIND_BY_NAME.invoices.recordKind,
     DEFAULT_CSV_FORMAT,
   );
   const [{ faults }] = wrong as [(typeof wrong)[number]];
@@ -179,7 +179,7 @@ test("an error names the word for a state even when other fields of the row are 
 });
 
 test("a word that means a state only for payments is refused for an invoice", async () => {
-  const invoices = HISTORY_KIND_BY_NAME.invoices.kind;
+  const invoices = HISTORY_KIND_BY_NAME.invoices.recordKind;
   const row = (state: string) => `in_1,${state},c,4900,EUR,2026-01-01`;
   const text = ["id,state,customerId,amount,currency,createdAt", row("Paid"), row("past due"), row("approved")];
   const { first, wrong } = await importFile(

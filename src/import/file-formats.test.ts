@@ -55,7 +55,7 @@ test("an error describes the expected list when a JSON file holds none, and the 
 });
 
 test("words such as NULL are read as empty cells and counted, and a required field is then missing", async () => {
-  const attempts = HISTORY_KIND_BY_NAME.transactions.kind;
+  const attempts = HISTORY_KIND_BY_NAME.transactions.recordKind;
   const words = ["NULL", "\\N", "N/A", "#N/A", "None", "nan", "nil", "undefined", "null"];
   const heading = "id,state,invoiceId,amount,currency,createdAt,customerId,subscriptionId,cardCountry";
   const row = (id: string, word: string) => `${id},PAID,in_1,4900,EUR,2026-01-01,${word},"${word}",NA`;

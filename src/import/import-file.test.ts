@@ -280,7 +280,13 @@ test("a row from the future is invalid, and so is one whose amount due exceeds t
   ];
   const clock = { now: new Date("2026-01-02T00:58:00Z"), skewMs: 5 * 60_000 };
   const file = { name: "x.csv", bytes: splitIntoPieces(rows.join("\n")) };
-  const { wrong } = await importFile(file, HISTORY_KIND_BY_NAME.invoices.kind, DEFAULT_CSV_FORMAT, undefined, clock);
+  const { wrong } = await importFile(
+    file,
+    HISTORY_KIND_BY_NAME.invoices.recordKind,
+    DEFAULT_CSV_FORMAT,
+    undefined,
+    clock,
+  );
   assert.deepEqual(
     wrong.map(({ line, faults }) => [line, ...faults.map(({ column, says }) => `${column} ${says}`)]),
     [

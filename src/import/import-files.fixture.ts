@@ -1,6 +1,6 @@
 import { HISTORY_KIND_BY_NAME } from "./record-kinds.ts";
 
-export const { kind } = HISTORY_KIND_BY_NAME.subscriptions;
+export const { recordKind: kind } = HISTORY_KIND_BY_NAME.subscriptions;
 /** Returns a record of the API with these fields. */
 export const subscription = (id: string, fields = {}) => ({
   id,

@@ -12,7 +12,7 @@ import { TRANSACTION_KIND } from "../ingest/transaction-record.ts";
 import type { Database } from "../postgres/database.ts";
 
 export interface HistoryKind<Row = unknown> {
-  kind: RecordKind<Row>;
+  recordKind: RecordKind<Row>;
   store(
     db: Database,
     merchant: Merchant,
@@ -22,9 +22,9 @@ export interface HistoryKind<Row = unknown> {
   ): Promise<BatchResult>;
 }
 
-const createHistoryKind = <Row>(kind: RecordKind<Row>, store: StoreBatches<Row>) =>
+const createHistoryKind = <Row>(recordKind: RecordKind<Row>, store: StoreBatches<Row>) =>
   ({
-    kind,
+    recordKind,
     store: async (db, merchant, records, ports, onWithdrawn) =>
       (await store(db, merchant, [records], ports, onWithdrawn))[0]!,
   }) as HistoryKind<Row> as HistoryKind;

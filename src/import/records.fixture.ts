@@ -71,7 +71,7 @@ export const FULL_RECORD_BY_KIND: Readonly<Record<KindName, Record<string, unkno
 
 /** Returns the record with every field, and `count` records with only the required fields. */
 export function makeRecords(kind: KindName, count: number): Record<string, unknown>[] {
-  const { fields } = HISTORY_KIND_BY_NAME[kind].kind;
+  const { fields } = HISTORY_KIND_BY_NAME[kind].recordKind;
   const full = FULL_RECORD_BY_KIND[kind];
   assert.deepEqual(Object.keys(full).sort(), [...fields.keys()].sort());
   const minimal = Object.fromEntries(Object.entries(full).filter(([key]) => fields.get(key)!.required));

@@ -36,7 +36,7 @@ export async function requestBacktest(
   return db.transaction(async (tx) => {
     const job = { merchantId, id, kind: "backtest", askedAt: ports.now(), actor, input: {}, progress: {} } as const;
     if (!(await insertJob(tx, job, ports.realNow()))) return null;
-    await writeAuditEntry(tx, merchantId, actor, { deed: "backtest.asked", object: "payment attempts" }, ports);
+    await writeAuditEntry(tx, merchantId, actor, { operation: "backtest.asked", object: "payment attempts" }, ports);
     return id;
   });
 }

@@ -63,7 +63,7 @@ export async function requestReplay(
       tx,
       merchantId,
       actor,
-      { deed: "delivery.replay_asked", object: "exhausted events", details },
+      { operation: "delivery.replay_asked", object: "exhausted events", details },
       ports,
     );
     return id;
@@ -108,7 +108,7 @@ export const createReplayHandler =
           tx,
           merchantId,
           actor,
-          { deed: "delivery.replayed", object: "exhausted events", details },
+          { operation: "delivery.replayed", object: "exhausted events", details },
           ports,
         ),
     };

@@ -54,7 +54,7 @@ export async function deleteMerchant(deletion: MerchantDeletion, merchantId: str
       tx,
       UNAUTHENTICATED_MERCHANT_ID,
       actor,
-      { deed: "merchant.deleted", object: merchantId, details: { rows } },
+      { operation: "merchant.deleted", object: merchantId, details: { rows } },
       ports,
     );
     return rows;

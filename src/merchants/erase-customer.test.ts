@@ -196,13 +196,13 @@ test("erasing a customer leaves no trace, changes no other customer, and keeps t
   );
 
   const log = await listAuditEntries(stage.db, merchantId, {}, 100);
-  const erased = log.filter(({ deed }) => deed === "customer.erased");
+  const erased = log.filter(({ operation }) => operation === "customer.erased");
   assert.deepEqual(
     erased.map(({ object }) => object).sort(),
     erasedCustomers.map((each) => erasedCustomerHash(merchantId, each)).sort(),
   );
   assert.ok(erased.every(({ actor }) => actor === "command line"));
-  const stops = log.filter(({ deed, object }) => deed === "recovery.stopped" && object === "erased");
+  const stops = log.filter(({ operation, object }) => operation === "recovery.stopped" && object === "erased");
   assert.ok(stops.length > 0 && stops.every(({ details }) => Object.keys(details).length === 0));
   assert.ok(log.some(({ object, details }) => object !== "erased" && details.reason === "they complained"));
 });

@@ -50,8 +50,8 @@ export async function eraseCustomer(
   customerId: string,
 ): Promise<CustomerCounts> {
   const object = erasedCustomerHash(merchantId, customerId);
-  const logErasure = (deed: string, counts: CustomerCounts) => (tx: Tx) =>
-    writeAuditEntry(tx, merchantId, actor, { deed, object, details: { ...counts } }, ports);
+  const logErasure = (operation: string, counts: CustomerCounts) => (tx: Tx) =>
+    writeAuditEntry(tx, merchantId, actor, { operation, object, details: { ...counts } }, ports);
   const counts = await countCustomerRecords(owner, merchantId, customerId);
   await owner.transaction(logErasure("customer.erasing", counts));
   for (;;) {

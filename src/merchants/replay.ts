@@ -69,7 +69,7 @@ export const auditReplay =
       tx,
       merchantId,
       actor,
-      { deed: "delivery.replayed", object, details: { ...details, ...counts } },
+      { operation: "delivery.replayed", object, details: { ...details, ...counts } },
       ports,
     );
   };

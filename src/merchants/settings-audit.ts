@@ -8,15 +8,15 @@ import { SETTINGS_WORDING } from "./settings-wording.ts";
 
 /** Logs changed settings in the audit log, but never the value of a secret. */
 export const auditSettings =
-  (actor: Actor, deed: string, ports: Ports, extra: Record<string, unknown> = {}): ExtraWrite =>
+  (actor: Actor, operation: string, ports: Ports, extra: Record<string, unknown> = {}): ExtraWrite =>
   async (tx, before, after) => {
     const details: Record<string, unknown> = { ...extra };
     for (const [name, format] of SETTINGS_WORDING)
       if (format(before) !== format(after)) details[name] = `${format(before)} → ${format(after)}`;
     if (!sameBytes(before.webhookCredential, after.webhookCredential))
       details.credential = `changed (${after.webhookAuth})`;
-    const object = deed.startsWith("webhook.") ? (after.webhookUrl ?? after.name) : after.name;
-    await writeAuditEntry(tx, after.id, actor, { deed, object, details }, ports);
+    const object = operation.startsWith("webhook.") ? (after.webhookUrl ?? after.name) : after.name;
+    await writeAuditEntry(tx, after.id, actor, { operation, object, details }, ports);
   };
 
 /** Logs a new merchant, with the settings that differ from the defaults. */

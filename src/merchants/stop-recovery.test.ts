@@ -64,7 +64,7 @@ test("stopping a case withdraws undelivered events, completes dunning once, and 
   assert.match(String(await stage.stopRecovery()), /nothing to stop. The case ended already: a person stopped/);
   assert.deepEqual(await eventsNow(), expectedEvents);
   assert.deepEqual(
-    (await recoveryAudit()).map(({ actor, deed, object, details }) => [actor, deed, object, details]),
+    (await recoveryAudit()).map(({ actor, operation, object, details }) => [actor, operation, object, details]),
     [["command line", "recovery.stopped", "inv_1", { reason: "they complained" }]],
   );
   const explained = await loadExplainedCase(stage.db, merchant.id, "inv_1", stage.now());

@@ -87,7 +87,7 @@ const auditStop = (tx: Tx, merchantId: string, { invoiceId, actor, reason }: Sto
     tx,
     merchantId,
     actor,
-    { deed: "recovery.stopped", object: invoiceId, details: reason ? { reason } : {} },
+    { operation: "recovery.stopped", object: invoiceId, details: reason ? { reason } : {} },
     ports,
   );
 

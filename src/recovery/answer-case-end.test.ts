@@ -59,7 +59,7 @@ test("explain reports no executed retry when the case ended before the planned o
   assert.equal(hour, "A retry was planned, and the case ended before it was requested.");
 });
 
-test("explain says that no requested retry is known to have been executed when none was reported", async () => {
+test("explain says that no result was reported when no requested retry has one", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -67,7 +67,7 @@ test("explain says that no requested retry is known to have been executed when n
   await stage.invoice({ state: "UNCOLLECTIBLE", updatedAt: stage.now() });
   await stage.decide();
   const hour = (await loadAnswers()).get("Why this hour?");
-  assert.equal(hour, "No requested retry is known to have been executed.");
+  assert.equal(hour, "No result was reported for any requested retry.");
 });
 
 test("explain says that no hour was chosen when the case ended without a planned retry", async () => {

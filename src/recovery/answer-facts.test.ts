@@ -78,7 +78,7 @@ test("explain refers to the latest invoices when there are more than it reads, a
   await stage.decide();
   assert.match(
     await findText(),
-    /Of the latest 15 invoices before this one 15 were declined at first\. The latest days on which declined invoices were paid are Thu 15 January, Sat 17 January, Mon 19 January, Wed 21 January\./,
+    /The first attempt was declined on 15 of the latest 15 invoices before this one\. The latest days on which declined invoices were paid are Thu 15 January, Sat 17 January, Mon 19 January, Wed 21 January\./,
   );
 });
 
@@ -93,7 +93,7 @@ test("explain does not list a later invoice of the customer as an earlier one", 
   const answer = await findText();
   assert.match(
     answer,
-    /The invoice before this one was declined at first\. Declined invoices were paid on Wed 21 January\./,
+    /The previous invoice's first attempt was declined\. Declined invoices were paid on Wed 21 January\./,
   );
   assert.match(answer, /Another invoice of this customer was declined on Thu 5 March/);
 });
@@ -212,7 +212,7 @@ test("explain counts no card check as an attempt, and no pending attempt of the 
 });
 
 test("explain mentions attempts of other invoices only when a rule counts them", async () => {
-  const one = "1 attempt for another invoice counts for this card";
+  const one = "1 declined or unanswered attempt on another invoice counts toward this card's limits";
   for (const [paymentMethodType, cardBrand, amount, count] of [
     ["paypal", undefined, 4900, null],
     ["card", "visa", 4900, one],
@@ -228,9 +228,9 @@ test("explain mentions attempts of other invoices only when a rule counts them",
     }
     await stage.decide();
     const rules = await findText("Limits");
-    const countLine = /^.* for (?:an)?other invoices? counts? for this card/m.exec(rules)?.[0] ?? null;
+    const countLine = /^.* on (?:an)?other invoices? counts? toward this card's limits/m.exec(rules)?.[0] ?? null;
     assert.equal(countLine, count, `${paymentMethodType} ${cardBrand} ${amount}: ${rules}`);
-    assert.doesNotMatch(await findText("Changes since the last decision"), /counts? for this card/);
+    assert.doesNotMatch(await findText("Changes since the last decision"), /counts? toward this card/);
   }
 });
 
@@ -245,7 +245,10 @@ test("an approved charge of another invoice counts toward no limit, even at the 
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await findText("Limits"), /^1 attempt for another invoice counts for this card/m);
+  assert.match(
+    await findText("Limits"),
+    /^1 declined or unanswered attempt on another invoice counts toward this card.s limits/m,
+  );
 });
 
 test("a plan does not change when an attempt becomes half a year old during the case", async () => {
@@ -266,11 +269,14 @@ test("explain says that an instruction is on its way, and offers no other time, 
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await findText("Next step"), /; it is planned and may still change\./);
+  assert.match(await findText("Next step"), / and may still change\./);
   const [action] = await stage.actions();
   stage.at(action!.ideal.getTime());
   await stage.decide();
   stage.wait(30 * HOUR);
-  assert.match(await findText("Next step"), /; it was sent, and the merchant's endpoint has not accepted it/);
+  assert.match(
+    await findText("Next step"),
+    / is being requested .* the merchant's endpoint has not accepted the request/,
+  );
   assert.match(await findText("Why not today?"), /^A retry was requested for .*, and its outcome is awaited first\./);
 });

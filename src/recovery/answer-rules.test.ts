@@ -42,11 +42,7 @@ test("explain names a rule once when it is a reason and also forbids retries for
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "28" });
   await stage.decide();
   const answer = await findText("Limits");
-  assert.equal(
-    answer.match(/the bank advises to try again after 6 days, so no retry comes sooner/g)?.length,
-    1,
-    answer,
-  );
+  assert.equal(answer.match(/The bank advised waiting 6 days, so Dunlin does not retry sooner/g)?.length, 1, answer);
 });
 
 test("explain gives the period that a rule forbids from the decision on, to the minute", async () => {
@@ -74,7 +70,7 @@ test("explain names the scheme's rule when a return code forbids another present
   await stage.decide();
   assert.match(
     await findText("Limits"),
-    /^No retry from .* to the end of the window: SEPA debits allow 2 more attempts/,
+    /^No retry from .* to the end of the window: SEPA allows at most 3 presentations/,
   );
   for (const question of ["History", "Why a new card?", "Input data"])
     assert.doesNotMatch(await findText(question), /other card(?! or payment method)/, "it is an account, and no card");
@@ -86,7 +82,7 @@ test("explain names a rule that allows fewer retries than the budget", async () 
   await stage.decide();
   assert.match(
     await findText("Limits"),
-    /^No rule excluded a time of the window remaining on .*\.\nAfter this one, 1 more retry is possible .* SEPA debits allow/,
+    /^On .*, no rule excluded any time in the rest of the recovery window\.\nAfter this one, 1 more retry is possible .* SEPA allows/,
   );
 });
 
@@ -95,7 +91,7 @@ test("explain names a scheme's rule even when it allows as many retries as the b
   const debit = { paymentMethodType: "bacs_debit", cardBrand: undefined, currency: "GBP" } as const;
   await stage.transaction({ ...debit, networkDeclineCode: "0" });
   await stage.decide();
-  assert.match(await findText("Limits"), /\nBacs debits allow attempts .* Retries left by this rule: any number\.$/);
+  assert.match(await findText("Limits"), /\nBacs allows new presentations .* Retries left by this rule: any number\.$/);
 });
 
 test("a wait is neither a reason nor a limiting rule when it was over before the first decision", async () => {
@@ -107,7 +103,7 @@ test("a wait is neither a reason nor a limiting rule when it was over before the
     stage.at(START.getTime() + 4 * DAY);
     await stage.decide();
     for (const question of ["Next step", "Limits"])
-      assert.doesNotMatch(await findText(question), /no retry comes sooner/, engine);
+      assert.doesNotMatch(await findText(question), /Dunlin does not retry sooner/, engine);
   }
 });
 

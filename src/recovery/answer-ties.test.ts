@@ -30,8 +30,8 @@ test("explain calls a time as good as the chosen one when their values round to 
   const valuesWith = (worth: number) => account.days.map((_, n) => (n === farIndex ? worth : 0.5));
   const [tiedAnswer, hour] = findAnswers(valuesWith(0.9577), 0.6);
   assert.match(tiedAnswer!, /^As good, .*, expected value 96%\.$/m);
-  assert.match(tiedAnswer!, /^Times with the same expected value to the percent are equally good/m);
-  assert.match(hour!, /\nTo the percent these hours are equally good\.$/);
+  assert.match(tiedAnswer!, /^Times are equally good if their expected values are the same/m);
+  assert.match(hour!, /\nRounded to whole percent, these hours have the same chance\.$/);
   const [betterAnswer] = findAnswers(valuesWith(0.9677), 0.6);
   assert.match(betterAnswer!, /^Better, .*, expected value 97%\.$/m);
   assert.doesNotMatch(betterAnswer!, /As good|as good/);

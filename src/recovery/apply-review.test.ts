@@ -86,7 +86,7 @@ test("a replay is written to the audit log once, with its result", async () => {
   assert.deepEqual((await again()).replayed, []);
   const logged = await listAuditEntries(stage.db, merchant.id, { noun: "delivery" }, 10);
   assert.deepEqual(
-    logged.map(({ deed, object, details }) => ({ deed, object, details })),
-    [{ deed: "delivery.replayed", object: "exhausted events", details: { replayed: 1, skipped: 1 } }],
+    logged.map(({ operation, object, details }) => ({ operation, object, details })),
+    [{ operation: "delivery.replayed", object: "exhausted events", details: { replayed: 1, skipped: 1 } }],
   );
 });

@@ -99,7 +99,10 @@ test("a case waits and shows a conflict when a payment is in another currency or
   await stage.decide();
   assert.deepEqual([await endReasons(), await statuses()], [[null], ["RETRY CANCELED"]]);
   assert.equal((await stage.conflicts())[0]?.kind, "two_currencies");
-  assert.match(await stage.planned(), /^Facts contradict each other.*in EUR, and a payment of USD 49\.00 counts/);
+  assert.match(
+    await stage.planned(),
+    /^Facts contradict each other.*in EUR, but a payment of USD 49\.00 was reported for it/,
+  );
   await stage.transaction({ id: "txn_usd", state: "PAID", currency: "USD", amount: 5000 });
   await stage.decide();
   assert.equal((await stage.conflicts())[0]?.facts.paid, 5000);
@@ -117,7 +120,7 @@ test("no retry is made when less than the merchant's smallest amount is left", a
   assert.deepEqual([await endReasons(), await statuses()], [[null], []]);
   assert.match(
     await stage.planned(),
-    /^EUR 4\.00 is left, and this merchant's smallest amount for a retry is EUR 5\.00/,
+    /^EUR 4\.00 is left to pay, which is less than the smallest amount that this merchant retries \(EUR 5\.00\)/,
   );
 });
 

@@ -34,7 +34,7 @@ test("a card reported lost a year ago is not retried, whichever invoice reported
   assert.equal(type, "CARD_CHANGE");
   assert.match(
     reasons,
-    /An attempt for another invoice that counts for this card failed: the card was reported lost \(code 41\).*Visa does not allow another attempt/,
+    /An attempt on another invoice failed: the card was reported lost \(code 41\).*Visa does not allow another attempt/,
   );
 });
 
@@ -101,7 +101,7 @@ test("a 30-day limit counts 30 days of attempts", async () => {
   const { decisions } = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
   const known = decisions.at(-1)!.account.known.join(" ");
   assert.match(known, /Counted so far: 2\./);
-  assert.match(known, /\. 1 attempt for another invoice counts for this card/);
+  assert.match(known, /\. 1 declined or unanswered attempt on another invoice counts toward this card.s limits/);
 });
 
 test("the declines of a replacement card count when another customer of the same card replaced it", async () => {

@@ -7,11 +7,11 @@ export function describeConflict(conflict: Conflict, when: (at: Date) => string)
   switch (conflict.kind) {
     case "paid_but_unpaid": {
       const { paid, currency, paidAt, unpaidAt } = conflict;
-      return `Payments of ${formatMoneyText(paid, currency)} cover the invoice since ${when(paidAt)}, but a version from ${when(unpaidAt)} reports an unpaid amount. If it is paid, push the invoice as PAID. If something is left, push the invoice with amountDue. If the payment was returned, push the payment as FAILED.`;
+      return `Payments of ${formatMoneyText(paid, currency)} have covered the invoice since ${when(paidAt)}, but a version from ${when(unpaidAt)} reports an unpaid amount. If it is paid, push the invoice as PAID. If something is left, push the invoice with amountDue. If the payment was returned, push the payment as FAILED.`;
     }
     case "two_currencies": {
       const { currency, paid, paidCurrency } = conflict;
-      return `The invoice is in ${currency}, and a payment of ${formatMoneyText(paid, paidCurrency)} counts. If the payment belongs to another invoice, push it with that invoiceId. Otherwise push the invoice as PAID.`;
+      return `The invoice is in ${currency}, but a payment of ${formatMoneyText(paid, paidCurrency)} was reported for it. If the payment belongs to another invoice, push it with that invoiceId. Otherwise push the invoice as PAID.`;
     }
     case "paid_too_much": {
       const { amount, paid, currency } = conflict;

@@ -112,7 +112,10 @@ test("the last retry is made on the expired card when the seven days are over", 
   assert.deepEqual(await listActions(), ["CARD_CHANGE EXPIRED", "RETRY SCHEDULED"]);
   const answers = await loadAnswers();
   assert.match(answers.get("Input data")!, /none came within seven days/);
-  assert.match(answers.get("Next step")!, /The customer was asked for another card, and none came; banks renew/);
+  assert.match(
+    answers.get("Next step")!,
+    /The customer was asked for another card, and none came\. Banks sometimes renew/,
+  );
   await failRetry();
   assert.equal((await stage.cases())[0]!.end, "budget_used");
 });
@@ -162,7 +165,10 @@ test("Dunlin requests a retry after two undelivered card changes, and then a car
   await stage.untilDecided();
   await refused();
   assert.deepEqual(await listActions(), [failed, failed, "RETRY SCHEDULED"]);
-  assert.match((await loadAnswers()).get("Next step")!, /\. Banks renew such cards without notice/);
+  assert.match(
+    (await loadAnswers()).get("Next step")!,
+    /\. Banks sometimes renew such cards without telling the merchant/,
+  );
   await failRetry();
   assert.deepEqual(await listActions(), [failed, failed, "RETRY FAILED", "CARD_CHANGE SCHEDULED"]);
 });
@@ -179,10 +185,13 @@ test("a lost card is not retried while a card change is awaited", async () => {
 test("explain says why a card is retried during a card change, and how that request ended when the card paid", async () => {
   await waitUntilAsked();
   const answers = await loadAnswers();
-  assert.match(answers.get("Next step")!, /^A retry .*The customer is asked for another card; banks renew such cards/s);
+  assert.match(
+    answers.get("Next step")!,
+    /^A retry .*The customer is asked for another card\. Banks sometimes renew such cards/s,
+  );
   assert.match(
     answers.get("Why a new card?")!,
-    /Banks renew such cards without notice, so this one may be retried too/,
+    /Banks sometimes renew such cards without telling the merchant, so Dunlin may retry the current card too/,
   );
   const { id, ideal } = await stage.untilSent();
   stage.at(ideal);
@@ -199,7 +208,10 @@ test("explain gives the card change as the reason for no retry today, and compar
   await stage.invoice();
   await stage.transaction(expired);
   await stage.decide();
-  assert.match((await loadAnswers()).get("Why not today?")!, /^Another card or payment method comes first/);
+  assert.match(
+    (await loadAnswers()).get("Why not today?")!,
+    /^The customer is first asked for another card or payment method\./,
+  );
   merchantId = (await stage.enter()).id;
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "41" });

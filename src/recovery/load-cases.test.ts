@@ -54,7 +54,7 @@ test("a case loads the same facts alone and beside an older one", async () => {
     await stage.transaction({ ...stranger, cardFingerprint: "fp_d", networkDeclineCode: "51", ...daysAgo(2) });
   });
   assert.equal(kind, "retry");
-  assert.match(known.join(" "), /The invoice before this one was not declined at first/, "that attempt is too old");
+  assert.match(known.join(" "), /The previous invoice's first attempt was not declined/, "that attempt is too old");
   merchantId = (await stage.enter()).id;
   const barred = await isSameBeside(0, 25, () => buildEarlierAttempt(190, { networkDeclineCode: "41" }));
   assert.equal(barred.kind, "card_change");
@@ -70,10 +70,13 @@ test("invoices more than 400 days older than a case do not affect it, alone or b
     for (const days of [30, 410]) await stage.invoice({ id: `bill_${days}`, state: "PAID", ...daysAgo(days) });
   };
   const { known } = await isSameBeside(0, 25, loadInvoices);
-  assert.match(known.join(" "), /The invoice before this one was not declined at first/);
+  assert.match(known.join(" "), /The previous invoice's first attempt was not declined/);
   merchantId = (await stage.enter()).id;
   const older = await isSameBeside(25, 0, loadInvoices);
-  assert.match(older.known.join(" "), /Of the latest 2 invoices before this one none was declined at first/);
+  assert.match(
+    older.known.join(" "),
+    /The first attempt was declined on none of the latest 2 invoices before this one/,
+  );
 });
 
 test("an attempt on the invoice itself is loaded however old it is, and reported once", async () => {

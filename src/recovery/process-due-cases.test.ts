@@ -154,7 +154,7 @@ test("a bank is avoided for some hours when other customers found it down, and o
     assert.equal(now.ideal.getTime() >= downAt + 3 * HOUR, isMoved, theirs);
     const last = (await decisions()).at(-1)!;
     assert.equal(/bank appears to be down/.test(last.account.known.join(" ")), isMoved);
-    assert.equal(/the next retry there comes after/.test(last.account.reasons.join(" ")), isMoved);
+    assert.equal(/Dunlin retries there after/.test(last.account.reasons.join(" ")), isMoved);
     assert.equal(last.kind, "retry");
   }
 });

@@ -95,7 +95,7 @@ test("a retry whose time has passed is not announced as to come", async () => {
   await stage.decide();
   assert.match(
     await findText("Next step"),
-    /\nIt would have requested a retry on .*, with a chance of \d+%\. The next decision follows .*\nThe reasons of Mon 2 March, .*:\n/,
+    /\nIt would have requested a retry on .*, with a chance of \d+%\. The next decision follows .*\nReasons given on Mon 2 March, .*:\n/,
   );
   assert.match(
     await findText("Why not today?"),

@@ -3,7 +3,7 @@ import { formatTenths } from "../engine/shares.ts";
 import { REPORTING_GRACE_DAYS } from "../experiments/experiments.ts";
 import { type ShadowFigures, STANCES, type Stance } from "./shadow-figures.ts";
 
-/** Completes "Dunlin would …" for the merchant's own retry. */
+/** Completes "Dunlin would …" for the merchant's own retry, except `unknown`. */
 export const STANCE_WORDING: Readonly<Record<Stance, string>> = {
   same: "retry too, within 12 hours",
   earlier: "retry more than 12 hours later",
@@ -59,12 +59,12 @@ export function describeRetries({ foreseen, forbidden }: ShadowFigures): string[
           `Of ${foreseen.tries} ${foreseen.tries === 1 ? "retry" : "retries"} made at Dunlin's times, Dunlin had predicted ${foreseen.expected.toFixed(1)}${formatShare(foreseen.expected / foreseen.tries, foreseen.tries)} to be approved, and ${formatApproved(foreseen)} ${foreseen.approved === 1 ? "was" : "were"}.`,
         ]),
     forbidden.tries === 0
-      ? "None of your retries broke a network rule that Dunlin applies."
-      : `${forbidden.tries} of your retries broke a network rule that Dunlin applies; ${forbidden.approved} of these ${forbidden.approved === 1 ? "was" : "were"} approved.`,
+      ? "No retry in this comparison broke a network rule that Dunlin applies."
+      : `${forbidden.tries} ${forbidden.tries === 1 ? "retry" : "retries"} in this comparison broke a network rule that Dunlin applies; ${forbidden.approved} of these ${forbidden.approved === 1 ? "was" : "were"} approved.`,
   ];
 }
 
-export const NO_RETRY = "Your system has made no retry since.";
+export const NO_RETRY = "The merchant's own system has made no retry since.";
 export const COMPARISON_CAVEAT =
   "This comparison proves nothing, because Dunlin's decisions were not carried out. Only an experiment does";
 

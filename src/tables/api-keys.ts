@@ -13,13 +13,13 @@ export interface ApiKey {
   revokedAt: Date | null;
   lastUsedAt: Date | null;
   /** As named in the audit log. */
-  madeBy: string | null;
+  createdBy: string | null;
   replaces: string | null;
 }
 
 const COLUMNS = `id, merchant_id as "merchantId", prefix, last_four as "lastFour", permissions, note, created_at as "createdAt",
   expires_at as "expiresAt", revoked_at as "revokedAt", last_used_at as "lastUsedAt",
-  made_by as "madeBy", replaces`;
+  made_by as "createdBy", replaces`;
 
 const INSERT = prepared(
   "insert_api_key",
@@ -32,8 +32,8 @@ export async function insertApiKey(
   tx: Tx,
   key: Omit<ApiKey, "revokedAt" | "lastUsedAt" | "permissions"> & { hash: Buffer; permissions: readonly Permission[] },
 ) {
-  const { id, merchantId, hash, prefix, lastFour, permissions, note, createdAt, expiresAt, madeBy, replaces } = key;
-  const details = [prefix, lastFour, permissions, note, createdAt, expiresAt, madeBy, replaces];
+  const { id, merchantId, hash, prefix, lastFour, permissions, note, createdAt, expiresAt, createdBy, replaces } = key;
+  const details = [prefix, lastFour, permissions, note, createdAt, expiresAt, createdBy, replaces];
   await tx.run(INSERT, [id, merchantId, hash, ...details]);
 }
 

@@ -9,7 +9,7 @@ export interface AuditEntry {
   personId: string | null;
   actor: string;
   /** `noun.verb`, such as key.created. */
-  deed: string;
+  operation: string;
   /** For people. */
   object: string;
   details: Record<string, unknown>;
@@ -27,11 +27,11 @@ export async function writeAuditEntry(
   tx: Tx,
   merchantId: string,
   actor: Actor,
-  change: Pick<AuditEntry, "deed" | "object"> & { details?: Record<string, unknown> },
+  change: Pick<AuditEntry, "operation" | "object"> & { details?: Record<string, unknown> },
   ports: { now(): Date; newId(): string },
 ) {
-  const { deed, object, details = {} } = change;
-  const values = [actor.personId, actor.name, deed, object, JSON.stringify(details), actor.address];
+  const { operation, object, details = {} } = change;
+  const values = [actor.personId, actor.name, operation, object, JSON.stringify(details), actor.address];
   await tx.run(INSERT, [merchantId, ports.newId(), ports.now(), ...values]);
 }
 
@@ -62,7 +62,7 @@ export interface AuditFilter {
 
 const LIST = prepared(
   "list_audited",
-  `select id, at, person_id as "personId", actor, deed, object, details, address from audit_log
+  `select id, at, person_id as "personId", actor, deed as operation, object, details, address from audit_log
    where merchant_id = $1 and ($2::text is null or actor = $2) and ($3::text is null or deed like $3 || '.%')
      and ($4::uuid is null or id < $4)
    order by id desc limit $5`,

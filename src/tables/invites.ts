@@ -6,7 +6,7 @@ export interface Invite {
   id: string;
   role: Role;
   /** Person; null: the command line. */
-  madeBy: string | null;
+  createdBy: string | null;
   /** Null: anyone with the link. */
   email: string | null;
   createdAt: Date;
@@ -16,7 +16,7 @@ export interface Invite {
   revokedAt: Date | null;
 }
 
-const COLUMNS = `merchant_id as "merchantId", id, role, made_by as "madeBy", email, created_at as "createdAt", expires_at as "expiresAt",
+const COLUMNS = `merchant_id as "merchantId", id, role, made_by as "createdBy", email, created_at as "createdAt", expires_at as "expiresAt",
   used_at as "usedAt", revoked_at as "revokedAt"`;
 
 const INSERT = prepared(
@@ -36,8 +36,8 @@ export async function forgetSetupInvites(tx: Tx, merchantId: string) {
 
 /** @param hash  SHA-256 of the token in the link */
 export async function insertInvite(tx: Tx, invite: Omit<Invite, "usedAt" | "revokedAt">, hash: Buffer) {
-  const { merchantId, id, role, email, createdAt, expiresAt, madeBy } = invite;
-  await tx.run(INSERT, [merchantId, id, hash, role, email, createdAt, expiresAt, madeBy]);
+  const { merchantId, id, role, email, createdAt, expiresAt, createdBy } = invite;
+  await tx.run(INSERT, [merchantId, id, hash, role, email, createdAt, expiresAt, createdBy]);
 }
 
 const FIND = prepared("find_invite", `select ${COLUMNS} from invites where hash = $1`);

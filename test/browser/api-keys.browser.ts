@@ -107,9 +107,9 @@ test("the page shows within a minute when a key was last used", async () => {
 test("the audit log records person, time and content of each of these changes, and no key", async () => {
   const { text } = await (async () => ({ text: await (await owner.request.get("/org/audit.csv")).text() }))();
   const lines = text.trimEnd().split("\r\n").slice(1);
-  for (const deed of ["key.created", "key.revoked", "key.rotated"]) {
-    const line = lines.find((each) => each.includes(`,${deed},`));
-    assert.match(line ?? "", /^\d{4}-\d\d-\d\dT[\d:.]+Z,[^,]+,owner-[0-9a-f]+@example\.com,/, deed);
+  for (const operation of ["key.created", "key.revoked", "key.rotated"]) {
+    const line = lines.find((each) => each.includes(`,${operation},`));
+    assert.match(line ?? "", /^\d{4}-\d\d-\d\dT[\d:.]+Z,[^,]+,owner-[0-9a-f]+@example\.com,/, operation);
   }
   assert.doesNotMatch(text, /dln_live_[0-9A-Za-z]{20,}/);
 });

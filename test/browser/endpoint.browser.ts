@@ -131,7 +131,8 @@ test("the audit log records who changed the webhook and who sent which events ag
   const at = await admin.newPage();
   await at.goto("/org/audit");
   const said = await at.locator("main").innerText();
-  for (const deed of [/webhook changed/, /delivery replay asked/, /delivery replayed/]) assert.match(said, deed);
+  for (const operation of [/webhook changed/, /delivery replay asked/, /delivery replayed/])
+    assert.match(said, operation);
   assert.match(said, /developer-[0-9a-f]+@example\.com\s+(127\.0\.0\.1|::1)/);
   const text = await (await admin.request.get("/org/audit.csv")).text();
   for (const secret of [WRONG, BEARER]) assert.ok(!text.includes(secret) && !said.includes(secret));

@@ -243,7 +243,7 @@ async function fillHistory(db: Database, merchant: Merchant, ports: Ports) {
     db,
     merchant.id,
     COMMAND_LINE_ACTOR,
-    { deed: "history.imported", object: "transactions", details },
+    { operation: "history.imported", object: "transactions", details },
     ports,
   );
   await requestBacktest(db, merchant.id, COMMAND_LINE_ACTOR, ports);
@@ -269,9 +269,15 @@ export async function createPeople(db: Database, merchant: Merchant, ports: Port
     });
     await addMember(db, merchant.id, id, role, ports.now());
     const actor = { personId: id, name: email, address: "198.51.100.7" };
-    await writeAuditEntry(db, merchant.id, actor, { deed: "member.joined", object: email, details: { role } }, ports);
+    await writeAuditEntry(
+      db,
+      merchant.id,
+      actor,
+      { operation: "member.joined", object: email, details: { role } },
+      ports,
+    );
   }
-  const key = { merchantId: merchant.id, madeBy: "olivia@harbor.example" };
+  const key = { merchantId: merchant.id, createdBy: "olivia@harbor.example" };
   await createApiKey(db, { ...key, permissions: PERMISSIONS, note: "billing system" }, ports);
   const expiresAt = new Date(START_MS + (DAYS + 4) * 24 * HOUR_MS);
   await createApiKey(db, { ...key, permissions: ["read:recovery_actions"], note: "finance report", expiresAt }, ports);

@@ -14,9 +14,9 @@ export async function createPopulatedMerchant(at: TestConsole, prefix: string) {
   const merchant = await createShop(at.db, ports);
   await runMerchantLife(at.db, merchant, ports, "cus");
   await createApiKey(at.db, { merchantId: merchant.id, permissions: PERMISSIONS, note: `of ${prefix}` }, ports);
-  const invite = { role: "viewer", email: `${prefix}@example.com`, lifeMs: 1e12, madeBy: null } as const;
+  const invite = { role: "viewer", email: `${prefix}@example.com`, lifeMs: 1e12, createdBy: null } as const;
   const { id } = await createInvite(at.db, merchant.id, invite, { ...at.ports, newId: ports.newId });
-  await writeAuditEntry(at.db, merchant.id, COMMAND_LINE_ACTOR, { deed: "member.invited", object: prefix }, ports);
+  await writeAuditEntry(at.db, merchant.id, COMMAND_LINE_ACTOR, { operation: "member.invited", object: prefix }, ports);
   await at.db.run(EXHAUST_DELIVERIES, [merchant.id, ports.now()]);
   at.clock.serviceMs = ports.now().getTime() + 60_000;
   return { merchant, invite: id };

@@ -77,10 +77,13 @@ test("a replay of many events keeps its filter and counts skipped events by reas
   const [entry, ask] = await auditOf(merchant);
   const { createdTo, ...details } = entry!.details;
   assert.deepEqual(
-    [entry?.deed, details],
+    [entry?.operation, details],
     ["delivery.replayed", { type: "pause_collection", replayed: 1, skipped: 1 }],
   );
-  assert.deepEqual([ask?.deed, ask?.details.events, ask?.details.createdTo], ["delivery.replay_asked", 2, createdTo]);
+  assert.deepEqual(
+    [ask?.operation, ask?.details.events, ask?.details.createdTo],
+    ["delivery.replay_asked", 2, createdTo],
+  );
   assert.match((await developer.get("/deliveries?state=exhausted")).body, />4 exhausted</);
   const viewer = await browser("viewer");
   assert.equal((await viewer.get(path)).statusCode, 403);

@@ -128,8 +128,8 @@ test("forms start and stop an experiment once, and the audit log has both with t
   assert.equal((await browser.post(`${path}/stop`, {})).statusCode, 409);
   assert.match((await browser.get(path)).body, /stopped <time/);
   const [stop, start] = await listAuditEntries(at.db, merchant.id, { noun: "experiment" }, 10);
-  assert.deepEqual([stop?.deed, stop?.details], ["experiment.stopped", { reason: "enough" }]);
-  assert.equal(start?.deed, "experiment.started");
+  assert.deepEqual([stop?.operation, stop?.details], ["experiment.stopped", { reason: "enough" }]);
+  assert.equal(start?.operation, "experiment.started");
   assert.deepEqual([start?.details.share, start?.details["verdict on"]], ["90%", "recovered EUR"]);
 });
 

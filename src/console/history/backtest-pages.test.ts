@@ -90,7 +90,7 @@ test("a form starts a backtest, which runs in its own thread and reports no more
     /,-0\.\d+,-0\.\d+,1,\d+.*,less$/,
   );
   const [entry] = await listAuditEntries(at.db, merchant.id, { noun: "backtest" }, 5);
-  assert.deepEqual([entry?.deed, entry?.actor], ["backtest.asked", owner.person.email]);
+  assert.deepEqual([entry?.operation, entry?.actor], ["backtest.asked", owner.person.email]);
 });
 
 test("both pages show the next step without data, and a backtest without data says so", async () => {
@@ -140,7 +140,7 @@ test("imports are listed in order with any file name", async () => {
     at.db,
     merchant.id,
     COMMAND_LINE_ACTOR,
-    { deed: "history.imported", object: "invoices", details },
+    { operation: "history.imported", object: "invoices", details },
     at.ports,
   );
   const viewer = await browser("viewer");

@@ -14,8 +14,8 @@ const SHOWN_IMPORTS_MAX = 20;
 const MIB = 1024 * 1024;
 
 export interface ImportResult {
-  short: Html;
-  long: HtmlPart;
+  summary: Html;
+  details: HtmlPart;
 }
 
 /** @param typed  the previous input */
@@ -40,7 +40,7 @@ ${visit.may("import") ? uploadForm(typed) : html`<p class="text soft">Owners, ad
     body: html`
 ${
   result
-    ? html`${result.short}${form}${result.long}`
+    ? html`${result.summary}${form}${result.details}`
     : html`<p class="lead">${total === 0 ? "No history yet" : html`${countWords(counts.transactions)} payment attempts`}</p>
 <p class="text">Import history to train the engine and to <a href="/backtest">backtest retry strategies</a>. Imports open no cases: an unpaid invoice in a file enters recovery only when a newer version is pushed.</p>`
 }
@@ -81,10 +81,12 @@ ${selectField(
   KIND_NAMES.map((kind) => [kind, capitalize(kind)] as const),
   typed.get("kind") ?? "subscriptions",
 )}
-${formField({ label: "Column names", name: "map", value: typed.get("map") ?? "", maxlength: 4096, placeholder: "amount=total_cents,customerId=customer", hint: "For columns whose names differ: field=column, separated by commas. This and the next three settings apply only to CSV." })}
+<fieldset><legend>Only for CSV files</legend>
+${formField({ label: "Column names", name: "map", value: typed.get("map") ?? "", maxlength: 4096, placeholder: "amount=total_cents,customerId=customer", hint: "For columns whose names differ: field=column, separated by commas." })}
 ${formField({ label: "State names", name: "states", value: typed.get("states") ?? "", maxlength: 4096, placeholder: "Authorised=PAID,Refused=FAILED", hint: "For states with other names: your word=state, separated by commas, in any spelling." })}
 ${selectField("Date format", "dates", DATE_ORDER_CHOICES, typed.get("dates") ?? "")}
 ${selectField("Amount format", "decimals", DECIMAL_MARK_CHOICES, typed.get("decimals") ?? "")}
+</fieldset>
 <details class="field"><summary>Fields</summary>${factList(KIND_NAMES.map((kind) => [capitalize(kind), fieldList(kind)] as const))}</details>
 <p class="field"><label for="file">File</label>
 <input id="file" name="file" type="file" required accept=".csv,.json,.jsonl,.ndjson,text/csv" aria-describedby="file-hint"><small id="file-hint">At most ${UPLOAD_BYTES_MAX / MIB} MiB. Importing a file twice changes nothing.</small></p>
@@ -95,7 +97,7 @@ ${selectField("Amount format", "decimals", DECIMAL_MARK_CHOICES, typed.get("deci
 
 /** Required fields are bold. */
 const fieldList = (kind: (typeof KIND_NAMES)[number]): HtmlPart =>
-  [...HISTORY_KIND_BY_NAME[kind].kind.fields].map(([name, { required }]) =>
+  [...HISTORY_KIND_BY_NAME[kind].recordKind.fields].map(([name, { required }]) =>
     required ? html`<b><code>${name}</code></b> ` : html`<code>${name}</code> `,
   );
 

@@ -19,11 +19,11 @@ const WRONG: InvalidRowReport = { line: 402, faults: [{ column: "total", says: "
 
 /** Returns whether the notice for a file of invoices is good or bad, and its text. */
 function resultText(taken: Partial<FileImportResult>, stored: UploadedFile["stored"] = null) {
-  const { short } = buildImportResult(
+  const { summary } = buildImportResult(
     { kind: "invoices", file: "i.csv", taken: { ...COMPLETE_FILE, ...taken }, stored },
     "UTC",
   );
-  const [, tone, words] = /class="notice (\w+)"[^>]*>([^<]*)</.exec(htmlText(short))!;
+  const [, tone, words] = /class="notice (\w+)"[^>]*>([^<]*)</.exec(htmlText(summary))!;
   return [tone, words];
 }
 
@@ -45,8 +45,8 @@ test("columns without a field are listed if they have a name", () => {
   const ignoredColumns = (...columns: string[]) => {
     const header = [["id", "id"] as const, ...columns.map((column) => [column, undefined] as const)];
     const taken: FileImportResult = { ...COMPLETE_FILE, header };
-    const { long } = buildImportResult({ kind: "invoices", file: "i.csv", taken, stored: null }, "UTC");
-    return /no matching field\)<\/dt>\s*<dd>([^<]*)</.exec(htmlText(html`${long}`))?.[1];
+    const { details } = buildImportResult({ kind: "invoices", file: "i.csv", taken, stored: null }, "UTC");
+    return /no matching field\)<\/dt>\s*<dd>([^<]*)</.exec(htmlText(html`${details}`))?.[1];
   };
   assert.equal(ignoredColumns("note", "", "fee"), "note, fee");
   assert.equal(ignoredColumns(""), undefined);
@@ -55,20 +55,20 @@ test("columns without a field are listed if they have a name", () => {
 test("unused state names are listed when there are any", () => {
   const said = (unmet: string[]) => {
     const taken: FileImportResult = { ...COMPLETE_FILE, unmet };
-    const { short } = buildImportResult({ kind: "invoices", file: "i.csv", taken, stored: null }, "UTC");
-    return /no row has<\/dt>\s*<dd>([^<]*)</.exec(htmlText(short))?.[1];
+    const { summary } = buildImportResult({ kind: "invoices", file: "i.csv", taken, stored: null }, "UTC");
+    return /no row has<\/dt>\s*<dd>([^<]*)</.exec(htmlText(summary))?.[1];
   };
   assert.deepEqual([said(["OFFEN", "BEZHALT"]), said([])], ["OFFEN, BEZHALT", undefined]);
 });
 
 test("duplicates and cells read as empty are listed when there are any", () => {
   const told = (more: Partial<FileImportResult>) => {
-    const { short } = buildImportResult(
+    const { summary } = buildImportResult(
       { kind: "invoices", file: "i.csv", taken: { ...COMPLETE_FILE, ...more }, stored: null },
       "UTC",
     );
     return ["Duplicates", "Read as empty"].map(
-      (name) => new RegExp(`${name}</dt>\\s*<dd>([^<]*)<`).exec(htmlText(short))?.[1],
+      (name) => new RegExp(`${name}</dt>\\s*<dd>([^<]*)<`).exec(htmlText(summary))?.[1],
     );
   };
   const absent = new Map([
@@ -83,7 +83,7 @@ test("duplicates and cells read as empty are listed when there are any", () => {
 });
 
 test("invalid records of a JSON list are named by their position", () => {
-  const { long } = buildImportResult(
+  const { details } = buildImportResult(
     {
       kind: "invoices",
       file: "i.json",
@@ -92,7 +92,7 @@ test("invalid records of a JSON list are named by their position", () => {
     },
     "UTC",
   );
-  assert.match(htmlText(html`${long}`), /Record<[\s\S]*2 rows: records 402, 7/);
+  assert.match(htmlText(html`${details}`), /Record<[\s\S]*2 rows: records 402, 7/);
 });
 
 test("an import says how much it stored, and what to do when that is not everything", () => {

@@ -32,9 +32,9 @@ const optionalFact = (name: string, words: string | null) => (words === null ? n
 
 export function buildImportResult({ kind, file, taken, stored }: UploadedFile, zone: string): ImportResult {
   const { header, rows, first, wrong, unmet } = taken;
-  const record = HISTORY_KIND_BY_NAME[kind].kind;
+  const record = HISTORY_KIND_BY_NAME[kind].recordKind;
   return {
-    short: html`${stored ? storedNotice(taken, stored) : checkedNotice(taken)}
+    summary: html`${stored ? storedNotice(taken, stored) : checkedNotice(taken)}
 ${factList([
   ["File", html`<span class="id">${file}</span>`],
   ["Kind", kind],
@@ -45,7 +45,7 @@ ${factList([
   optionalFact("Duplicates", duplicatesText(taken)),
   stored && ["Stored rows", formatCount(stored.rows - stored.known)],
 ])}`,
-    long: [
+    details: [
       wrong.length > 0 && errorTable(taken),
       header && columnMappingTable(header, record),
       first.length > 0 && previewTable(first, record, zone),

@@ -117,7 +117,7 @@ test("an import stores every row once, opens no case and is audited with the per
   assert.deepEqual([await count("invoices"), await count("cases")], [450, 0]);
   const [entry] = await imports();
   assert.deepEqual(
-    [entry?.deed, entry?.object, entry?.actor, entry?.details],
+    [entry?.operation, entry?.object, entry?.actor, entry?.details],
     ["history.imported", "invoices", owner.person.email, { rows: 450, "known before": 0, file: "invoices.csv" }],
   );
   assert.match(

@@ -69,7 +69,7 @@ function uploadRoutes(console: Console) {
       } catch (error) {
         if (!(error instanceof FileRefusedError)) throw error;
         return {
-          ...(await importPage(visit, { short: formNotice("bad", `${error.message}.`), long: null }, typed)),
+          ...(await importPage(visit, { summary: formNotice("bad", `${error.message}.`), details: null }, typed)),
           status: 422,
         };
       }
@@ -80,7 +80,7 @@ function uploadRoutes(console: Console) {
     return {
       kind,
       file: file.name,
-      taken: await importFile(file, HISTORY_KIND_BY_NAME[kind].kind, csvFormat, undefined, clock()),
+      taken: await importFile(file, HISTORY_KIND_BY_NAME[kind].recordKind, csvFormat, undefined, clock()),
       stored: null,
     };
   };
@@ -90,7 +90,7 @@ function uploadRoutes(console: Console) {
     const stored = { rows: 0, known: 0 };
     const taken = await importFile(
       file,
-      HISTORY_KIND_BY_NAME[kind].kind,
+      HISTORY_KIND_BY_NAME[kind].recordKind,
       csvFormat,
       async (records) => {
         const done = await HISTORY_KIND_BY_NAME[kind].store(db, merchant, records, ports, onWithdrawn);
@@ -127,6 +127,6 @@ function readFileForm(fields: URLSearchParams, file: string) {
   if (!kind) throw new FileRefusedError(`Choose the kind of record: ${KIND_NAMES.join(", ")}`);
   if (file === "") throw new FileRefusedError("Choose a file");
   const input = Object.fromEntries(FORMAT_FIELDS.map((name) => [name, fields.get(name) || undefined]));
-  const recordFields = HISTORY_KIND_BY_NAME[kind].kind.fields;
+  const recordFields = HISTORY_KIND_BY_NAME[kind].recordKind.fields;
   return { kind, csvFormat: parseCsvFormat(input, recordFields, recordFields.get("state")!.values!) };
 }

@@ -89,7 +89,7 @@ const keyTable = (keys: readonly ApiKey[], zone: string, now: Date) =>
       { head: "Permissions", cell: ({ permissions }) => permissionLabels(permissions) },
       {
         head: "Created",
-        cell: (key) => html`${timeElement(key.createdAt, zone)}<br><small>${key.madeBy ?? "command line"}</small>`,
+        cell: (key) => html`${timeElement(key.createdAt, zone)}<br><small>${key.createdBy ?? "command line"}</small>`,
       },
       {
         head: "Last used",
@@ -160,7 +160,7 @@ ${factList([
     "Permissions",
     key.permissions.map((each) => html`${PERMISSION_LABELS[each]} <small><code>${each}</code></small><br>`),
   ],
-  ["Created", html`${timeElement(key.createdAt, zone)} by ${key.madeBy ?? "the command line"}`],
+  ["Created", html`${timeElement(key.createdAt, zone)} by ${key.createdBy ?? "the command line"}`],
   [
     "Last used",
     usedMs === null

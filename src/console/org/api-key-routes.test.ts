@@ -47,7 +47,7 @@ test("a new key is shown exactly once with a working curl command, and a resent 
   const all = await keys();
   assert.equal(all.length, 1);
   assert.deepEqual(
-    [all[0]!.note, all[0]!.madeBy, all[0]!.expiresAt],
+    [all[0]!.note, all[0]!.createdBy, all[0]!.expiresAt],
     ["reports", developer.person.email, new Date(at.clock.serviceMs + 30 * 24 * HOUR_MS)],
   );
   for (const path of ["/org/api_keys", `/org/api_keys/${all[0]!.id}`]) {
@@ -84,7 +84,7 @@ test("a revoked key is refused within a second in every process, and stays revok
     409,
   );
   const [entry] = await at.audited();
-  assert.deepEqual([entry?.deed, entry?.actor], ["key.revoked", developer.person.email]);
+  assert.deepEqual([entry?.operation, entry?.actor], ["key.revoked", developer.person.email]);
 });
 
 test("both keys work during a rotation, and the old one fails at the stated time", async () => {

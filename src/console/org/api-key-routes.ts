@@ -35,7 +35,13 @@ export function apiKeyRoutes(console: Console) {
       if (visit.form.get("confirm") !== key.lastFour)
         throw new PageError(400, "The last four characters do not match, so the key was not revoked.");
       if (!(await revokeApiKey(tx, visit.merchantId, key.id, ports.now()))) throw new PageError(409, KEY_ENDED_MESSAGE);
-      await writeAuditEntry(tx, visit.merchantId, visit.actor, { deed: "key.revoked", object: keyLabel(key) }, ports);
+      await writeAuditEntry(
+        tx,
+        visit.merchantId,
+        visit.actor,
+        { operation: "key.revoked", object: keyLabel(key) },
+        ports,
+      );
     });
     return redirectTo(visit.reply, "/org/api_keys");
   });
@@ -58,13 +64,13 @@ async function createKey(console: Console, visit: Visit): Promise<Page> {
   const apiKey = await createOnce(() =>
     db.transaction(async (tx) => {
       const key = { id, merchantId, permissions, note: note || undefined, expiresAt: expiresAt ?? undefined };
-      const { apiKey } = await createApiKey(tx, { ...key, madeBy: actor.name }, ports);
+      const { apiKey } = await createApiKey(tx, { ...key, createdBy: actor.name }, ports);
       const details = { permissions, expires: expiresAt?.toISOString() ?? "never", note };
       await writeAuditEntry(
         tx,
         merchantId,
         actor,
-        { deed: "key.created", object: `…${apiKey.slice(-4)}`, details },
+        { operation: "key.created", object: `…${apiKey.slice(-4)}`, details },
         ports,
       );
       return apiKey;
@@ -82,7 +88,7 @@ async function rotateKey(console: Console, visit: Visit): Promise<Page> {
   const { apiKey, former, endsAt } = await createOnce(() =>
     db.transaction(async (tx) => {
       const key = await findOwnKey(tx, visit);
-      const rotated = await rotateApiKey(tx, key, overlap[2], { id, madeBy: actor.name }, ports);
+      const rotated = await rotateApiKey(tx, key, overlap[2], { id, createdBy: actor.name }, ports);
       if (typeof rotated === "string") throw new PageError(409, rotated);
       const { apiKey, formerEndsAt } = rotated;
       const details = { former: keyLabel(key), "former works until": formerEndsAt };
@@ -90,7 +96,7 @@ async function rotateKey(console: Console, visit: Visit): Promise<Page> {
         tx,
         merchantId,
         actor,
-        { deed: "key.rotated", object: `…${apiKey.slice(-4)}`, details },
+        { operation: "key.rotated", object: `…${apiKey.slice(-4)}`, details },
         ports,
       );
       return { apiKey, former: key, endsAt: overlap[2] === 0 ? null : formerEndsAt };

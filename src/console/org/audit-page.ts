@@ -39,11 +39,11 @@ export function auditRoutes(console: Console) {
       CSV_PAGE_ROWS,
       (last: AuditEntry | null) =>
         listAuditEntries(db, merchantId, { ...filter, ...(last && { before: last.id }) }, CSV_PAGE_ROWS),
-      ({ at, actor, deed, object, details, address }) => [
+      ({ at, actor, operation, object, details, address }) => [
         at.toISOString(),
         formatZonedIso(at, zone),
         actor,
-        deed,
+        operation,
         object,
         JSON.stringify(details),
         address,
@@ -79,7 +79,7 @@ const auditTable = (rows: readonly AuditEntry[], zone: string) =>
     [
       { head: "When", cell: ({ at }) => timeElement(at, zone, "second") },
       { head: "Who", cell: ({ actor, address }) => html`${actor}${address && html`<br><small>${address}</small>`}` },
-      { head: "What", cell: ({ deed }) => deed.replace(".", " ").replaceAll("_", " ") },
+      { head: "What", cell: ({ operation }) => operation.replace(".", " ").replaceAll("_", " ") },
       { head: "Object", cell: ({ object }) => html`<div class="long">${object}</div>` },
       { head: "Details", cell: ({ details }) => detailsText(details, zone) },
     ],

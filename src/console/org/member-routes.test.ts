@@ -32,7 +32,7 @@ test("an invite link is shown once and makes one person a member, and both steps
   assert.equal((await roles())["dev@example.com"], "developer");
   const log = await at.audited();
   assert.deepEqual(
-    log.map(({ deed, actor, object }) => [deed, actor, object]),
+    log.map(({ operation, actor, object }) => [operation, actor, object]),
     [
       ["member.joined", "dev@example.com", "dev@example.com"],
       ["member.invited", owner.person.email, "dev@example.com"],
@@ -77,7 +77,7 @@ test("a person's invites end with the permission to create them, and those of ot
   assert.equal((await owner.post("/org/members/remove", { person: admin.person.id })).statusCode, 303);
   assert.deepEqual(await all(), [true, false, true, false, false]);
   const [removed] = await at.audited();
-  assert.partialDeepStrictEqual(removed, { deed: "member.removed", details: { invites: 1 } });
+  assert.partialDeepStrictEqual(removed, { operation: "member.removed", details: { invites: 1 } });
 });
 
 test("an admin can change everyone except owners, cannot add owners, and the last owner stays", async (t) => {
@@ -97,7 +97,10 @@ test("an admin can change everyone except owners, cannot add owners, and the las
   assert.deepEqual(Object.values(await roles()), ["owner", "admin"]);
   assert.equal((await owner.get("/account")).statusCode, 403, "who was removed sees nothing any more");
   const [last] = await at.audited();
-  assert.deepEqual([last?.deed, last?.object, last?.details.role], ["member.removed", owner.person.email, "owner"]);
+  assert.deepEqual(
+    [last?.operation, last?.object, last?.details.role],
+    ["member.removed", owner.person.email, "owner"],
+  );
 });
 
 test("one owner remains when two owners remove each other at the same time", async (t) => {
@@ -143,7 +146,7 @@ test("audit details are shown as text, with times in the viewer's zone", async (
   const owner = await at.as("owner");
   const details = { permissions: ["ingest:invoices", "read:recovery_actions"], note: "", url: null, paused: true };
   const change = {
-    deed: "key.created",
+    operation: "key.created",
     object: "…abcd",
     details: { ...details, until: new Date("2026-03-09T14:05:00Z") },
   };

@@ -32,10 +32,10 @@ export function memberRoutes(console: Console) {
       const invite = await createInvite(
         tx,
         visit.merchantId,
-        { role, email, lifeMs: INVITE_LIFETIME_MS, madeBy: visit.person.id },
+        { role, email, lifeMs: INVITE_LIFETIME_MS, createdBy: visit.person.id },
         ports,
       );
-      const change = { deed: "member.invited", object: email ?? "a link", details: { role, invite: invite.id } };
+      const change = { operation: "member.invited", object: email ?? "a link", details: { role, invite: invite.id } };
       await writeAuditEntry(tx, visit.merchantId, visit.actor, change, ports);
       return invite.token;
     });
@@ -49,7 +49,7 @@ export function memberRoutes(console: Console) {
       const revoked = isUuid(id) ? await revokeInvite(tx, visit.merchantId, id, ports.now()) : null;
       if (!revoked) throw new PageError(409, "This invite is no longer valid.");
       const change = {
-        deed: "invite.revoked",
+        operation: "invite.revoked",
         object: revoked.email ?? "a link",
         details: { role: revoked.role, invite: id },
       };
@@ -110,12 +110,12 @@ async function changeMember({ allTenantsDb, ports }: Console, visit: Visit, role
       ...(role === null ? { role: member.role } : { before: member.role, now: role }),
       ...(revoked > 0 && { invites: revoked }),
     };
-    const deed = role === null ? "member.removed" : "member.changed";
+    const operation = role === null ? "member.removed" : "member.changed";
     await writeAuditEntry(
       tx,
       merchantId,
       visit.actor,
-      { deed, object: email, details: { ...details, person: member.personId } },
+      { operation, object: email, details: { ...details, person: member.personId } },
       ports,
     );
   });

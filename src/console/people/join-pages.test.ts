@@ -12,7 +12,7 @@ before(async () => {
 after(() => at.close());
 
 const invite = (role: Role, email: string | null = null, lifeMs = INVITE_LIFETIME_MS) =>
-  createInvite(at.db, at.merchant.id, { role, email, lifeMs, madeBy: null }, at.ports);
+  createInvite(at.db, at.merchant.id, { role, email, lifeMs, createdBy: null }, at.ports);
 const answers = (t: string, email: string, over = {}) => ({
   t,
   email,
@@ -42,7 +42,7 @@ test("the set-up link makes its first user a signed-in owner once, within an hou
   assert.equal((await at.http.inject({ url: `/setup?t=${late.token}` })).statusCode, 404);
   const [entry] = await at.audited();
   assert.deepEqual(
-    [entry?.deed, entry?.object, entry?.details],
+    [entry?.operation, entry?.object, entry?.details],
     ["member.joined", "first@example.com", { role: "owner" }],
   );
 });

@@ -44,7 +44,7 @@ async function handleJoin(console: Console, request: FastifyRequest, reply: Fast
   if (!invite) return sendJoinPage(console, reply, token, {}, null);
   if (!isEmail(email)) return refuse("This is not a valid e-mail address.");
   // Expensive checks come last, so that another person's link cannot keep the server busy.
-  if (invite.email !== null && invite.email !== email) return refuse(REFUSAL_MESSAGES.over);
+  if (invite.email !== null && invite.email !== email) return refuse(REFUSAL_MESSAGES.invalid_invite);
   if (!(await countJoinAttempt(allTenantsDb, invite, ports)))
     return sendJoinPage(
       console,
@@ -87,8 +87,8 @@ async function handleJoin(console: Console, request: FastifyRequest, reply: Fast
 
 const REFUSAL_MESSAGES = {
   taken: "An account with this address was just created.",
-  over: "This link is for another address, or was just used.",
-  member: "You are already a member. Sign in.",
+  invalid_invite: "This link is for another address, or was just used.",
+  already_member: "You are already a member. Sign in.",
 };
 
 async function sendJoinPage(

@@ -34,7 +34,7 @@ after(async () => {
 });
 
 const invite = (role: Role, email: string | null, merchantId = at.merchant.id) =>
-  createInvite(at.db, merchantId, { role, email, lifeMs: INVITE_LIFETIME_MS, madeBy: null }, at.ports);
+  createInvite(at.db, merchantId, { role, email, lifeMs: INVITE_LIFETIME_MS, createdBy: null }, at.ports);
 const roleOf = async (email: string) =>
   (await membersOf(at.db, at.merchant.id)).find((each) => each.email === email)?.role;
 const refused = (reply: Reply & { statusCode: number; body: string }, status: number, says: RegExp) => {
@@ -60,7 +60,7 @@ test("an invited person signs in with the provider, becomes a member, and is rec
   assert.equal(await roleOf("ada@example.com"), "developer");
   const [entry] = await at.audited();
   assert.deepEqual(
-    [entry?.deed, entry?.object, entry?.details],
+    [entry?.operation, entry?.object, entry?.details],
     ["member.joined", "ada@example.com", { role: "developer", provider: provider.issuer }],
   );
   // She is the same person although her address changed at the provider.
@@ -161,7 +161,7 @@ test("a password account is linked by its verified address, and its password and
   assert.equal((await before.get("/account")).statusCode, 303);
   assert.equal((await at.post("/sign-in", { email: who.email, password: PASSWORD })).statusCode, 401);
   const [entry] = await at.audited();
-  assert.deepEqual([entry?.deed, entry?.object], ["member.linked", who.email]);
+  assert.deepEqual([entry?.operation, entry?.object], ["member.linked", who.email]);
   // The provider gave the address to another person.
   refused((await pages.signIn(verifiedClaims(who.email, "successor"))).reply, 403, /is linked to a different/);
   const owner = await at.as("owner");

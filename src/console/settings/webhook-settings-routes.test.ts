@@ -140,7 +140,7 @@ test("deliveries are paused with a reason and resumed, and the audit log has bot
   assert.equal((await merchant()).webhookPaused, false);
   const [resumed, paused] = await at.audited();
   assert.deepEqual(
-    [resumed?.deed, paused?.deed, paused?.details.reason],
+    [resumed?.operation, paused?.operation, paused?.details.reason],
     ["webhook.resumed", "webhook.paused", "billing moves house"],
   );
 });

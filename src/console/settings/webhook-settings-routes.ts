@@ -53,13 +53,13 @@ export function webhookRoutes(console: Console) {
     );
     return redirectTo(visit.reply, "/settings/webhook?done=saved");
   });
-  for (const [path, webhookPaused, deed] of [
+  for (const [path, webhookPaused, operation] of [
     ["pause", true, "webhook.paused"],
     ["resume", false, "webhook.resumed"],
   ] as const)
     console.post(`/settings/webhook/${path}`, "webhook", async (visit) => {
       const reason = (visit.form.get("reason") ?? "").trim().slice(0, 200);
-      const writeAudit = recordAudit(console, visit, deed, reason === "" ? {} : { reason });
+      const writeAudit = recordAudit(console, visit, operation, reason === "" ? {} : { reason });
       await changeMerchant(visit.db, visit.merchantId, { webhookPaused }, secretKeys, ports, writeAudit);
       return redirectTo(visit.reply, `/settings/webhook?done=${path}`);
     });
@@ -128,8 +128,8 @@ function readCredential(form: URLSearchParams): MerchantSettings["credential"] |
   return undefined;
 }
 
-const recordAudit = ({ ports }: Console, { actor }: Visit, deed: string, extra: Record<string, unknown> = {}) =>
-  auditSettings(actor, deed, ports, extra);
+const recordAudit = ({ ports }: Console, { actor }: Visit, operation: string, extra: Record<string, unknown> = {}) =>
+  auditSettings(actor, operation, ports, extra);
 
 /** Without revealing the secret, so that a form sent twice rotates only once. */
 const secretVersionOf = ({ webhookSecret }: Merchant) =>

@@ -156,7 +156,7 @@ test("the row of the latest code replaces the previous one, also when there was 
 test("the predicted probability of a retry equals the one that weighs its outcome, however uncertain the weights are", () => {
   const model = newLearnedModel();
   const posterior = buildPosterior(model, new Int32Array(0), "FUNDS");
-  const person = newSwedishCustomer(model);
+  const customer = newSwedishCustomer(model);
   for (const [days, reason] of [
     [1, "FUNDS"],
     [4, "GENERIC"],
@@ -165,7 +165,7 @@ test("the predicted probability of a retry equals the one that weighs its outcom
   ] as const) {
     const triedAt = FAILED_AT + days * DAY;
     const prediction = chanceOf(model, posterior, triedAt);
-    const weighed = learnRetry(model, person, posterior, triedAt, reason);
+    const weighed = learnRetry(model, customer, posterior, triedAt, reason);
     assert.ok(Math.abs(weighed - prediction) < 1e-4, `${weighed} and ${prediction}`);
   }
 });

@@ -134,11 +134,11 @@ function kindChancesOf(model: LearnedModel, reason: Reason, code: number | null,
 /** Oldest first. Limited, because every attempt in a burst is recorded in each of the customer's open cases. */
 export const latestAttempts = (attempts: readonly number[]) => attempts.slice(-MAX_WEEK_ATTEMPTS);
 
-export function newCasePosterior(model: LearnedModel, person: CustomerPosterior, facts: CaseFacts): CasePosterior {
+export function newCasePosterior(model: LearnedModel, customer: CustomerPosterior, facts: CaseFacts): CasePosterior {
   const row = facts.code === null ? null : codeRow(facts.code);
   const kinds = kindChancesOf(model, facts.reason, row, facts.features);
   const shares = new Float64Array(HYPOTHESIS_COUNT);
-  for (let c = 0; c < CYCLE_COUNT; c++) shares[c] = kinds[KIND_CYCLE]! * person.cycles[c]!;
+  for (let c = 0; c < CYCLE_COUNT; c++) shares[c] = kinds[KIND_CYCLE]! * customer.cycles[c]!;
   for (let e = CYCLE_COUNT; e < HYPOTHESIS_COUNT; e++) shares[e] = kinds[kindOf(e)]!;
   return {
     reason: facts.reason,
@@ -149,7 +149,7 @@ export function newCasePosterior(model: LearnedModel, person: CustomerPosterior,
     codeFeature: facts.codeFeature,
     laterCodeFeature: null,
     rows: facts.rows,
-    dateCells: computeDateCells(person.charges, facts.failedAt),
+    dateCells: computeDateCells(customer.charges, facts.failedAt),
     clock: facts.clock,
     firstFailedAt: facts.failedAt,
     lastTriedAt: facts.failedAt,
@@ -157,7 +157,7 @@ export function newCasePosterior(model: LearnedModel, person: CustomerPosterior,
     recent: latestAttempts(facts.recent.toSorted((a, b) => a - b)),
     otherCharge: null,
     shares,
-    cyclesBefore: person.cycles.slice(),
+    cyclesBefore: customer.cycles.slice(),
     holdsEnd: holdEnds(facts.failedAt, facts.clock.offsetMs),
   };
 }

@@ -77,20 +77,20 @@ test("the next good date is likelier when approvals came only on the customer's 
   const names = new Int32Array(0);
   /** Opens a case of a customer whose January and February charges were approved around one date and failed around another. */
   const open = (good: number, bad: number) => {
-    const person = newCustomerPosterior(model, "DE");
+    const customer = newCustomerPosterior(model, "DE");
     for (const month of [0, 1]) {
       for (const [date, reason] of [
         [good, null],
         [bad, "UNKNOWN"],
       ] as const) {
         const time = Date.UTC(2026, month, date, 12);
-        recordCharge(person.charges, Math.floor(time / DAY), time, reason);
+        recordCharge(customer.charges, Math.floor(time / DAY), time, reason);
       }
     }
     const failedAt = Date.UTC(2026, 2, 1, 12);
     return {
-      person,
-      belief: newCasePosterior(model, person, {
+      customer,
+      belief: newCasePosterior(model, customer, {
         ...facts,
         features: names,
         codeFeature: WEIGHT_STARTS.name,
@@ -101,10 +101,10 @@ test("the next good date is likelier when approvals came only on the customer's 
   };
   for (let n = 0; n < 400; n++) {
     const [good, bad] = n % 2 === 0 ? [10, 20] : [20, 10];
-    const { person, belief } = open(good, bad);
+    const { customer, belief } = open(good, bad);
     learnCase(model, belief);
     const date = n % 4 < 2 ? 10 : 20;
-    learnRetry(model, person, belief, Date.UTC(2026, 2, date, 12), date === good ? null : "UNKNOWN");
+    learnRetry(model, customer, belief, Date.UTC(2026, 2, date, 12), date === good ? null : "UNKNOWN");
   }
   const slots = [10, 20].map((date) => Date.UTC(2026, 2, date, 12));
   const early = buildForecast(model, open(10, 20).belief, slots).chances;

@@ -26,7 +26,7 @@ function trainModel(isGood: (network: string, byDay: boolean, n: number) => bool
   const model = newLearnedModel();
   for (let n = 0; n < retryCount; n++) {
     const [network, byDay] = [n % 2 === 0 ? "visa" : "amex", n % 4 < 2];
-    const person = newCustomerPosterior(model, "SE");
+    const customer = newCustomerPosterior(model, "SE");
     const facts = {
       reason: "GENERIC",
       code: "05",
@@ -34,7 +34,7 @@ function trainModel(isGood: (network: string, byDay: boolean, n: number) => bool
       codeFeature: WEIGHT_STARTS.name,
     } as const;
     const classIndex = { features: new Int32Array(0), rows: Int32Array.of(rowStart("network", network)) };
-    const posterior = newCasePosterior(model, person, {
+    const posterior = newCasePosterior(model, customer, {
       ...facts,
       ...classIndex,
       clock: { offsetMs: 0, booking: IMMEDIATE },
@@ -42,7 +42,7 @@ function trainModel(isGood: (network: string, byDay: boolean, n: number) => bool
       recent: [],
     });
     const at = FAILED_AT + (3 * 24 + (byDay ? 13 : 1)) * HOUR;
-    learnRetry(model, person, posterior, at, isGood(network, byDay, n) ? null : "GENERIC");
+    learnRetry(model, customer, posterior, at, isGood(network, byDay, n) ? null : "GENERIC");
   }
   return model;
 }
@@ -82,7 +82,7 @@ test("almost nothing is loosened when outcomes do not depend on the attributes",
       issuer: one("a b c d e"),
       period: one("1month 1year"),
     });
-    const person = newCustomerPosterior(model, "SE");
+    const customer = newCustomerPosterior(model, "SE");
     const facts = {
       reason: "GENERIC",
       code: "05",
@@ -99,8 +99,8 @@ test("almost nothing is loosened when outcomes do not depend on the attributes",
     const at = FAILED_AT + Math.floor(1 + draw() * 600) * HOUR;
     learnRetry(
       model,
-      person,
-      newCasePosterior(model, person, { ...facts, ...classIndex }),
+      customer,
+      newCasePosterior(model, customer, { ...facts, ...classIndex }),
       at,
       draw() < 0.3 ? null : "GENERIC",
     );

@@ -163,13 +163,13 @@ function updateShares(model: LearnedModel, shares: Float64Array, explanations: n
  */
 export function observeFirstCharge(
   model: LearnedModel,
-  person: CustomerPosterior,
+  customer: CustomerPosterior,
   features: Int32Array,
   clock: BankClock,
   at: number,
   reason: Reason | null,
 ): boolean {
-  recordCharge(person.charges, settlementDay(clock, at), at, reason);
+  recordCharge(customer.charges, settlementDay(clock, at), at, reason);
   if (reason !== null && reason !== "FUNDS" && reason !== "GENERIC" && reason !== "UNKNOWN") return false;
   const { observation, cyclesAfter } = model.workspace;
   observation.indices[0] = WEIGHT_STARTS.reason;
@@ -178,16 +178,16 @@ export function observeFirstCharge(
   assertWeightCount(observation);
   fillFirstChargeCells(clock, at, observation.cells);
   const shares = observation.shares;
-  for (let c = 0; c < CYCLE_COUNT; c++) shares[c] = (1 - person.ample) * person.cycles[c]!;
-  shares[AMPLE_FUNDS] = person.ample;
+  for (let c = 0; c < CYCLE_COUNT; c++) shares[c] = (1 - customer.ample) * customer.cycles[c]!;
+  shares[AMPLE_FUNDS] = customer.ample;
   updateShares(model, shares, CYCLE_COUNT + 1, reason === null);
   // Only some of these are about money, so they count half.
   const isPlain = reason === "GENERIC" || reason === "UNKNOWN";
-  const ample = isPlain ? (shares[AMPLE_FUNDS]! + person.ample) / 2 : shares[AMPLE_FUNDS]!;
-  person.ample = MIN_AMPLE_SHARE + (1 - AMPLE_FORGET_RATE) * ample;
+  const ample = isPlain ? (shares[AMPLE_FUNDS]! + customer.ample) / 2 : shares[AMPLE_FUNDS]!;
+  customer.ample = MIN_AMPLE_SHARE + (1 - AMPLE_FORGET_RATE) * ample;
   cyclesAfter.set(shares.subarray(0, CYCLE_COUNT));
-  if (isPlain) for (let c = 0; c < CYCLE_COUNT; c++) cyclesAfter[c] = Math.sqrt(cyclesAfter[c]! * person.cycles[c]!);
-  updateCycles(person, cyclesAfter);
+  if (isPlain) for (let c = 0; c < CYCLE_COUNT; c++) cyclesAfter[c] = Math.sqrt(cyclesAfter[c]! * customer.cycles[c]!);
+  updateCycles(customer, cyclesAfter);
   return true;
 }
 
@@ -199,12 +199,12 @@ export function observeFirstCharge(
  */
 export function observeRetry(
   model: LearnedModel,
-  person: CustomerPosterior,
+  customer: CustomerPosterior,
   posterior: CasePosterior,
   at: number,
   reason: Reason | null,
 ): number {
-  recordCharge(person.charges, settlementDay(posterior.clock, at), at, reason);
+  recordCharge(customer.charges, settlementDay(posterior.clock, at), at, reason);
   const { observation, cyclesBefore, cyclesAfter } = model.workspace;
   cycleShares(posterior, cyclesBefore);
   fillObservation(observation, posterior, at);
@@ -215,8 +215,8 @@ export function observeRetry(
   if (reason !== null && reason !== posterior.reason) shiftToReason(model, posterior, reason);
   cycleShares(posterior, cyclesAfter);
   for (let c = 0; c < CYCLE_COUNT; c++)
-    cyclesAfter[c] = (person.cycles[c]! * cyclesAfter[c]!) / Math.max(1e-9, cyclesBefore[c]!);
-  updateCycles(person, cyclesAfter);
+    cyclesAfter[c] = (customer.cycles[c]! * cyclesAfter[c]!) / Math.max(1e-9, cyclesBefore[c]!);
+  updateCycles(customer, cyclesAfter);
   posterior.retryCount++;
   posterior.otherCharge = null;
   posterior.lastTriedAt = at;
@@ -282,10 +282,10 @@ function shiftToReason(model: LearnedModel, posterior: CasePosterior, reason: Re
 }
 
 /** Mixes in a small share of the country's cycles. */
-function updateCycles(person: CustomerPosterior, newCycles: Float64Array) {
+function updateCycles(customer: CustomerPosterior, newCycles: Float64Array) {
   let total = 0;
   for (let c = 0; c < CYCLE_COUNT; c++) total += newCycles[c]!;
-  const { usualCycles, cycles } = person;
+  const { usualCycles, cycles } = customer;
   for (let c = 0; c < CYCLE_COUNT; c++)
     cycles[c] = (1 - FORGET_RATE) * (newCycles[c]! / total) + FORGET_RATE * usualCycles[c]!;
 }

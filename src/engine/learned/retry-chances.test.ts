@@ -24,10 +24,10 @@ model.mean.forEach((mean, n) => {
 
 /** Returns a case with any reason and country, possibly retried before. */
 function buildRandomPosterior(): CasePosterior {
-  const person = newCustomerPosterior(model, pickAny(["SE", "US", "BR"]));
+  const customer = newCustomerPosterior(model, pickAny(["SE", "US", "BR"]));
   const failedAt = Date.UTC(2026, Math.floor(random() * 24), 1, Math.floor(random() * 800));
   const reason = pickAny(REASONS.slice(1));
-  const posterior = newCasePosterior(model, person, {
+  const posterior = newCasePosterior(model, customer, {
     reason,
     code: "51",
     standing: pickAny(Object.values(STANDINGS)),
@@ -40,7 +40,7 @@ function buildRandomPosterior(): CasePosterior {
   });
   for (let retries = pickAny([0, 1, 3]), at = failedAt; retries > 0; retries--) {
     at += Math.ceil(random() * 200) * HOUR;
-    observeRetry(model, person, posterior, at, reason);
+    observeRetry(model, customer, posterior, at, reason);
     applyDecline(posterior, {
       name: pickAny([null, featureIndex(`rthen:51:${retries}`)]),
       row: pickAny([null, rowStart("code", "61")]),

@@ -22,7 +22,7 @@ const at = (time: string) => Date.parse(`${time}:00Z`);
 
 function learnFailedRetry(
   model: LearnedModel,
-  person: CustomerPosterior,
+  customer: CustomerPosterior,
   time: string,
   reason: Reason = "FUNDS",
 ): CasePosterior {
@@ -38,7 +38,7 @@ function learnFailedRetry(
     failedAt: at(time),
     recent: [],
   };
-  const posterior = newCasePosterior(model, person, facts);
+  const posterior = newCasePosterior(model, customer, facts);
   learnCase(model, posterior);
   return posterior;
 }
@@ -46,19 +46,19 @@ const sum = (values: Float64Array) => values.reduce((total, value) => total + va
 
 test("probabilities of hypotheses and cycles stay valid whatever happens", () => {
   const model = newLearnedModel();
-  const person = newCustomerPosterior(model, "DE");
-  countCustomer(model, person);
+  const customer = newCustomerPosterior(model, "DE");
+  countCustomer(model, customer);
   for (let month = 1; month <= 9; month++) {
-    const posterior = learnFailedRetry(model, person, `2026-0${month}-10T09:00`);
+    const posterior = learnFailedRetry(model, customer, `2026-0${month}-10T09:00`);
     for (const [days, reason] of [
       [2, "FUNDS"],
       [5, "GENERIC"],
       [9, "ISSUER_DOWN"],
       [14, null],
     ] as const)
-      learnRetry(model, person, posterior, posterior.firstFailedAt + days * DAY, reason);
+      learnRetry(model, customer, posterior, posterior.firstFailedAt + days * DAY, reason);
     assert.ok(Math.abs(sum(posterior.shares) - 1) < 1e-9);
-    assert.ok(Math.abs(sum(person.cycles) - 1) < 1e-9);
+    assert.ok(Math.abs(sum(customer.cycles) - 1) < 1e-9);
   }
   assert.ok(model.mean.every(Number.isFinite) && model.variance.every((variance) => variance > 0));
   assert.ok(model.kinds.every((count) => count >= 0) && model.cycles.every((count) => count > 0));
@@ -66,41 +66,41 @@ test("probabilities of hypotheses and cycles stay valid whatever happens", () =>
 
 test("a customer who can pay only from the 25th on is recognized, and expected to pay then", () => {
   const model = newLearnedModel();
-  const person = newCustomerPosterior(model, "SE");
+  const customer = newCustomerPosterior(model, "SE");
   for (let month = 1; month <= 5; month++) {
-    const posterior = learnFailedRetry(model, person, `2026-0${month}-12T09:00`);
-    for (const date of [16, 21]) learnRetry(model, person, posterior, at(`2026-0${month}-${date}T09:00`), "FUNDS");
-    learnRetry(model, person, posterior, at(`2026-0${month}-26T09:00`), null);
+    const posterior = learnFailedRetry(model, customer, `2026-0${month}-12T09:00`);
+    for (const date of [16, 21]) learnRetry(model, customer, posterior, at(`2026-0${month}-${date}T09:00`), "FUNDS");
+    learnRetry(model, customer, posterior, at(`2026-0${month}-26T09:00`), null);
   }
-  const posterior = learnFailedRetry(model, person, "2026-06-12T09:00");
+  const posterior = learnFailedRetry(model, customer, "2026-06-12T09:00");
   const slots = Array.from({ length: 27 }, (_, days) => posterior.firstFailedAt + (days + 1) * DAY);
   const { chances } = buildForecast(model, posterior, slots);
   const best = new Date(slots[chances.indexOf(Math.max(...chances))]!);
   assert.ok(best.getUTCDate() >= 25 && best.getUTCDate() <= 27, best.toISOString());
   assert.ok(chances[13]! > 2 * chances[5]!, `${chances[13]} against ${chances[5]}`);
-  const likeliest = person.cycles.indexOf(Math.max(...person.cycles));
+  const likeliest = customer.cycles.indexOf(Math.max(...customer.cycles));
   assert.match(PAY_CYCLES[likeliest]!.words, /2[2-6]/);
 });
 
 test("a card that fails repeatedly is expected never to work, and one failure after an outage does not imply that", () => {
   const model = newLearnedModel();
-  const person = newCustomerPosterior(model, "US");
-  const posterior = learnFailedRetry(model, person, "2026-03-02T09:00", "GENERIC");
+  const customer = newCustomerPosterior(model, "US");
+  const posterior = learnFailedRetry(model, customer, "2026-03-02T09:00", "GENERIC");
   const before = kindShares(posterior)[KIND_NEVER]!;
   for (const days of [4, 9, 14, 19])
-    learnRetry(model, person, posterior, posterior.firstFailedAt + days * DAY, "GENERIC");
+    learnRetry(model, customer, posterior, posterior.firstFailedAt + days * DAY, "GENERIC");
   assert.ok(kindShares(posterior)[KIND_NEVER]! > 1.8 * before);
-  const outage = learnFailedRetry(model, person, "2026-03-02T09:00", "ISSUER_DOWN");
-  learnRetry(model, person, outage, outage.firstFailedAt + DAY / 8, "ISSUER_DOWN");
+  const outage = learnFailedRetry(model, customer, "2026-03-02T09:00", "ISSUER_DOWN");
+  learnRetry(model, customer, outage, outage.firstFailedAt + DAY / 8, "ISSUER_DOWN");
   assert.ok(kindShares(outage)[KIND_NEVER]! < 0.2);
 });
 
 test("a decline for missing money points to pay after an unspecific refusal", () => {
   const model = newLearnedModel();
-  const person = newCustomerPosterior(model, "US");
-  const posterior = learnFailedRetry(model, person, "2026-03-02T09:00", "GENERIC");
+  const customer = newCustomerPosterior(model, "US");
+  const posterior = learnFailedRetry(model, customer, "2026-03-02T09:00", "GENERIC");
   const before = kindShares(posterior)[KIND_CYCLE]!;
-  learnRetry(model, person, posterior, posterior.firstFailedAt + 2 * DAY, "FUNDS");
+  learnRetry(model, customer, posterior, posterior.firstFailedAt + 2 * DAY, "FUNDS");
   assert.ok(kindShares(posterior)[KIND_CYCLE]! > before);
   assert.equal(posterior.reason, "FUNDS");
 });
@@ -110,16 +110,16 @@ test("one country's customers affect the expectation for the next customer there
   const fifth = PAY_CYCLES.findIndex(({ words }) => words === "on the fifth working day of the month");
   const before = newCustomerPosterior(model, "BR").cycles[fifth]!;
   for (let n = 0; n < 40; n++) {
-    const person = newCustomerPosterior(model, "BR");
-    countCustomer(model, person);
+    const customer = newCustomerPosterior(model, "BR");
+    countCustomer(model, customer);
     for (const [failedOn, paidOn] of [
       ["2026-03-28", "2026-04-08"],
       ["2026-04-28", "2026-05-08"],
       ["2026-05-28", "2026-06-08"],
     ] as const) {
-      const posterior = learnFailedRetry(model, person, `${failedOn}T09:00`);
-      learnRetry(model, person, posterior, at(`${failedOn}T09:00`) + 6 * DAY, "FUNDS");
-      learnRetry(model, person, posterior, at(`${paidOn}T12:00`), null);
+      const posterior = learnFailedRetry(model, customer, `${failedOn}T09:00`);
+      learnRetry(model, customer, posterior, at(`${failedOn}T09:00`) + 6 * DAY, "FUNDS");
+      learnRetry(model, customer, posterior, at(`${paidOn}T12:00`), null);
     }
   }
   const there = newCustomerPosterior(model, "BR").cycles[fifth]!;
@@ -137,19 +137,19 @@ test("pay at the end of the month is learned when all customers have it, and app
   const before = [chanceOf(weekly), chanceOf(monthEnd)] as const;
   const none = new Int32Array(0);
   for (let n = 0; n < 400; n++) {
-    const person = newCustomerPosterior(model, "DE");
+    const customer = newCustomerPosterior(model, "DE");
     for (let month = 0; month < 6; month++) {
       const billedAt = Date.UTC(2026, month, 2 + ((n * 7) % 26), 9);
       const isDeclined = month === n % 6;
-      learnFirstCharge(model, person, none, UTC, billedAt, isDeclined ? "FUNDS" : null);
+      learnFirstCharge(model, customer, none, UTC, billedAt, isDeclined ? "FUNDS" : null);
       if (!isDeclined) continue;
-      countCustomer(model, person);
-      const posterior = learnFailedRetry(model, person, new Date(billedAt).toISOString().slice(0, 16));
+      countCustomer(model, customer);
+      const posterior = learnFailedRetry(model, customer, new Date(billedAt).toISOString().slice(0, 16));
       const paidAt = Date.UTC(2026, month + 1, 0);
       for (let learnRetries = 1; learnRetries <= 6; learnRetries++) {
         const triedAt = billedAt + learnRetries * 4.5 * DAY;
         const isApproved = triedAt > paidAt && triedAt < paidAt + 9 * DAY;
-        learnRetry(model, person, posterior, triedAt, isApproved ? null : "FUNDS");
+        learnRetry(model, customer, posterior, triedAt, isApproved ? null : "FUNDS");
         if (isApproved) break;
       }
     }
@@ -162,10 +162,10 @@ test("the effect of time since pay is learned from first charges of customers wh
   const taught = (ample: number) => {
     const model = newLearnedModel();
     const before = model.mean.slice(WEIGHT_STARTS.since, WEIGHT_STARTS.anyDay);
-    const person = { ...newCustomerPosterior(model, "SE"), ample };
+    const customer = { ...newCustomerPosterior(model, "SE"), ample };
     for (let n = 0; n < 20; n++) {
-      person.ample = ample;
-      learnFirstCharge(model, person, new Int32Array(0), UTC, at("2026-03-20T09:00"), "FUNDS");
+      customer.ample = ample;
+      learnFirstCharge(model, customer, new Int32Array(0), UTC, at("2026-03-20T09:00"), "FUNDS");
     }
     return sum(
       model.mean.slice(WEIGHT_STARTS.since, WEIGHT_STARTS.anyDay).map((mean, n) => Math.abs(mean - before[n]!)),
@@ -176,17 +176,17 @@ test("the effect of time since pay is learned from first charges of customers wh
 
 test("a customer who pays every invoice at once is expected never to run short, until a decline for missing money", () => {
   const model = newLearnedModel();
-  const person = newCustomerPosterior(model, "SE");
+  const customer = newCustomerPosterior(model, "SE");
   const first = (month: number, reason: Reason | null) =>
-    learnFirstCharge(model, person, new Int32Array(0), UTC, at(`2026-0${month}-20T09:00`), reason);
-  const usual = person.ample;
+    learnFirstCharge(model, customer, new Int32Array(0), UTC, at(`2026-0${month}-20T09:00`), reason);
+  const usual = customer.ample;
   for (let month = 1; month <= 6; month++) first(month, null);
-  assert.ok(person.ample > usual, `${person.ample}`);
+  assert.ok(customer.ample > usual, `${customer.ample}`);
   first(7, "FUNDS");
   first(8, "FUNDS");
-  assert.ok(person.ample < 0.2, `${person.ample}`);
+  assert.ok(customer.ample < 0.2, `${customer.ample}`);
   for (let n = 0; n < 50; n++) first(9, "FUNDS");
-  assert.ok(person.ample >= 0.002, "however often it was short, it may be never short from now on");
+  assert.ok(customer.ample >= 0.002, "however often it was short, it may be never short from now on");
 });
 
 test("the time until money is spent is learned separately for customers who often run short", () => {
@@ -209,7 +209,7 @@ test("the time until money is spent is learned separately for customers who ofte
     return buildForecast(model, posterior, [at("2026-06-15T09:00")]).chances[0]!;
   };
   for (let n = 0; n < 60; n++) {
-    const person = newCustomerPosterior(model, "SE");
+    const customer = newCustomerPosterior(model, "SE");
     const standing = n % 2 === 0 ? STANDINGS.bad : STANDINGS.good;
     const facts = {
       reason: "FUNDS" as const,
@@ -221,8 +221,8 @@ test("the time until money is spent is learned separately for customers who ofte
       recent: [],
     };
     const failedAt = at("2026-03-12T09:00");
-    const posterior = newCasePosterior(model, person, { ...facts, standing, failedAt });
-    learnRetry(model, person, posterior, failedAt + 3 * DAY, standing === STANDINGS.bad ? "FUNDS" : null);
+    const posterior = newCasePosterior(model, customer, { ...facts, standing, failedAt });
+    learnRetry(model, customer, posterior, failedAt + 3 * DAY, standing === STANDINGS.bad ? "FUNDS" : null);
   }
   const [good, bad] = [chanceFor(STANDINGS.good), chanceFor(STANDINGS.bad)];
   assert.ok(bad < 0.95 * good, `${bad} against ${good}`);
@@ -259,9 +259,9 @@ test("the approval rate is that of about the latest thousand retries", () => {
   const model = newLearnedModel();
   const learnRetries = (count: number, approvedOf: (n: number) => boolean) => {
     for (let n = 0; n < count; n++) {
-      const person = newCustomerPosterior(model, "SE");
-      const posterior = learnFailedRetry(model, person, "2026-03-12T09:00");
-      learnRetry(model, person, posterior, posterior.firstFailedAt + 3 * DAY, approvedOf(n) ? null : "FUNDS");
+      const customer = newCustomerPosterior(model, "SE");
+      const posterior = learnFailedRetry(model, customer, "2026-03-12T09:00");
+      learnRetry(model, customer, posterior, posterior.firstFailedAt + 3 * DAY, approvedOf(n) ? null : "FUNDS");
     }
     return model.tries[0]!;
   };

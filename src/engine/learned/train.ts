@@ -27,33 +27,36 @@ const MAX_AVERAGED_RETRIES = 1000;
 const MIN_SHARE = 1e-4;
 
 /**
- * One step of assumed-density filtering: a probit whose last input is a mixture. Hypotheses are responsible in proportion to
- * their likelihood; weights move by the mean over hypotheses.
+ * Moves the weights by one step of assumed-density filtering on the latest observation. The outcome is a probit of the scores.
+ * Each hypothesis adds the weight of its own cell (`cells`) to the shared weights (`indices`), which gives its score (`scores`).
+ * Its posterior probability (`shares`) says how much of the step it causes: its cell moves by this part, and the shared weights
+ * move by the mean over all hypotheses.
  */
 function moveWeights(model: LearnedModel) {
   const { observation, firstDerivatives, secondDerivatives } = model.workspace;
   const { indices, count, cells, scores, shares, hypotheses, scale, approved } = observation;
   const sign = approved ? 1 : -1;
-  let g = 0;
-  let h = 0;
-  for (let e = 0; e < hypotheses; e++) {
-    const share = shares[e]!;
+  let gradient = 0;
+  let curvature = 0;
+  for (let hypothesis = 0; hypothesis < hypotheses; hypothesis++) {
+    const share = shares[hypothesis]!;
     if (share < MIN_SHARE) continue;
-    const z = scores[e]!;
-    const v = logCdfSlope(z);
-    const dg = share * sign * v;
-    const dh = share * v * (v + z);
-    g += dg;
-    h += dh;
-    firstDerivatives[cells[e]!]! += dg;
-    secondDerivatives[cells[e]!]! += dh;
+    const cell = cells[hypothesis]!;
+    const score = scores[hypothesis]!;
+    const slope = logCdfSlope(score);
+    const gradientPart = share * sign * slope;
+    const curvaturePart = share * slope * (slope + score);
+    gradient += gradientPart;
+    curvature += curvaturePart;
+    firstDerivatives[cell]! += gradientPart;
+    secondDerivatives[cell]! += curvaturePart;
   }
   for (let n = 0; n < count; n++) {
-    recordStrain(model, indices[n]!, g * scale);
-    moveWeight(model, indices[n]!, g * scale, h * scale * scale);
+    recordStrain(model, indices[n]!, gradient * scale);
+    moveWeight(model, indices[n]!, gradient * scale, curvature * scale * scale);
   }
-  for (let e = 0; e < hypotheses; e++) {
-    const cell = cells[e]!;
+  for (let hypothesis = 0; hypothesis < hypotheses; hypothesis++) {
+    const cell = cells[hypothesis]!;
     if (secondDerivatives[cell] === 0) continue;
     moveWeight(model, cell, firstDerivatives[cell]! * scale, secondDerivatives[cell]! * scale * scale);
     firstDerivatives[cell] = secondDerivatives[cell] = 0;
@@ -61,27 +64,27 @@ function moveWeights(model: LearnedModel) {
   loosenStiffGroups(model);
 }
 
-function moveWeight({ mean, variance }: LearnedModel, index: number, g: number, h: number) {
-  const v = variance[index]!;
-  mean[index]! += v * g;
-  variance[index] = Math.max(MIN_VARIANCE, v * (1 - Math.min(0.9, v * h)));
+function moveWeight({ mean, variance }: LearnedModel, index: number, gradient: number, curvature: number) {
+  const before = variance[index]!;
+  mean[index]! += before * gradient;
+  variance[index] = Math.max(MIN_VARIANCE, before * (1 - Math.min(0.9, before * curvature)));
 }
 
 /** The country's pay cycles learn from retries only: most first charges are approved on any day. */
 export function learnFirstCharge(
   model: LearnedModel,
-  person: CustomerPosterior,
+  customer: CustomerPosterior,
   features: Int32Array,
   clock: BankClock,
   at: number,
   reason: Reason | null,
 ) {
-  if (observeFirstCharge(model, person, features, clock, at, reason)) moveWeights(model);
+  if (observeFirstCharge(model, customer, features, clock, at, reason)) moveWeights(model);
 }
 
 /**
- * Counts the usual shares; outcomes then move the counts. The case's own posterior would add its features' effect, and both would
- * reinforce each other until one kind is left.
+ * Counts a new case with the shares counted so far; outcomes then move the counts. Counting the case's posterior would count the
+ * effect of its features twice, until one kind displaces all others.
  */
 export function learnCase(model: LearnedModel, posterior: CasePosterior) {
   const counts = kindCountsOf(model, posterior);
@@ -94,9 +97,9 @@ const kindCountsOf = ({ kinds }: LearnedModel, { firstReason, codeRow }: CasePos
     kinds.subarray(row, row + KIND_COUNT),
   );
 
-/** @param firstCounts  the first case's shares */
-function addCase(counts: Float64Array, firstCounts: Float64Array) {
-  if (sumCounts(counts) === 0) counts.set(firstCounts.map((count) => count / sumCounts(firstCounts)));
+/** @param initialCounts  give the shares of the first case */
+function addCase(counts: Float64Array, initialCounts: Float64Array) {
+  if (sumCounts(counts) === 0) counts.set(initialCounts.map((count) => count / sumCounts(initialCounts)));
   else addCounts(counts, 1, MAX_KIND_COUNT);
 }
 
@@ -117,7 +120,7 @@ const sumCounts = (counts: Float64Array) => counts.reduce((sum, count) => sum + 
  */
 export function learnRetry(
   model: LearnedModel,
-  person: CustomerPosterior,
+  customer: CustomerPosterior,
   posterior: CasePosterior,
   at: number,
   reason: Reason | null,
@@ -125,13 +128,13 @@ export function learnRetry(
   if (posterior.retryCount === 0) countFirstRetry(model, posterior, at);
   const kindsBefore = new Float64Array(KIND_COUNT);
   kindShares(posterior, kindsBefore);
-  const cyclesBefore = person.cycles.slice();
+  const cyclesBefore = customer.cycles.slice();
   const groupIndex = calibrationIndex(posterior);
-  const chance = observeRetry(model, person, posterior, at, reason);
+  const chance = observeRetry(model, customer, posterior, at, reason);
   moveWeights(model);
   learnCalibration(model, groupIndex, chance, reason === null);
   learnKinds(model, posterior, kindsBefore);
-  countCycles(model, person, cyclesBefore);
+  countCycles(model, customer, cyclesBefore);
   countRetry(model, reason === null);
   return chance;
 }
@@ -164,10 +167,10 @@ function learnKinds(model: LearnedModel, posterior: CasePosterior, before: Float
 }
 
 /** Follows the customer's posterior. */
-function countCycles(model: LearnedModel, person: CustomerPosterior, before: Float64Array) {
-  const cycleCounts = countryCycles(model, person);
+function countCycles(model: LearnedModel, customer: CustomerPosterior, before: Float64Array) {
+  const cycleCounts = countryCycles(model, customer);
   for (let c = 0; c < CYCLE_COUNT; c++) {
-    const change = person.cycles[c]! - before[c]!;
+    const change = customer.cycles[c]! - before[c]!;
     cycleCounts[c] = Math.max(0, cycleCounts[c]! + change);
     model.cycles[c] = Math.max(0.01, model.cycles[c]! + change);
   }
@@ -183,7 +186,7 @@ function countryCycles(model: LearnedModel, { country, usualCycles }: CustomerPo
  * At the first failure, with the country's pay cycles. The customer's own posterior is mostly the prior and would keep the counts
  * from changing.
  */
-export function countCustomer(model: LearnedModel, person: CustomerPosterior) {
-  for (const counts of [countryCycles(model, person), model.cycles])
+export function countCustomer(model: LearnedModel, customer: CustomerPosterior) {
+  for (const counts of [countryCycles(model, customer), model.cycles])
     addCounts(counts, CUSTOMER_WEIGHT, MAX_CYCLE_COUNT);
 }

@@ -28,7 +28,7 @@ const defineAdvice = (code: string, words: string, rest: Partial<AdviceCode>): A
   ...rest,
 });
 const defineWait = (code: string, waitMs: number, words: string) =>
-  defineAdvice(code, `the bank advises to try again after ${words}`, { group: "FUNDS", waitMs });
+  defineAdvice(code, `the bank advised waiting ${words}`, { group: "FUNDS", waitMs });
 
 export const unknownAdvice = (code: string): AdviceCode =>
   defineAdvice(normalizeAdviceCode(code), `the bank sent advice ${normalizeAdviceCode(code)}`, {});
@@ -36,11 +36,11 @@ export const unknownAdvice = (code: string): AdviceCode =>
 /** @see docs/sources.md#mastercard-advice-codes */
 export const ADVICE_CODES: readonly AdviceCode[] = [
   defineAdvice("01", "there is newer card data", { group: "EXPIRED" }),
-  defineAdvice("02", "the bank advises to try again after 72 hours", { group: "GENERIC", waitMs: 72 * HOUR_MS }),
-  defineAdvice("03", "the bank advises never to try this card again", { group: "HARD_CARD", bars: true }),
+  defineAdvice("02", "the bank advised waiting 72 hours", { group: "GENERIC", waitMs: 72 * HOUR_MS }),
+  defineAdvice("03", "the bank advised never to charge this card again", { group: "HARD_CARD", bars: true }),
   defineAdvice("04", "the stored card token was not accepted", { group: "INVALID_DATA" }),
   defineAdvice("05", "the agreed amount was not approved", { group: "HARD_CARD", bars: true }),
-  defineAdvice("21", "the customer cancelled the recurring payment", { group: "REVOKED", bars: true }),
+  defineAdvice("21", "the customer canceled the recurring payment", { group: "REVOKED", bars: true }),
   defineAdvice("22", "the card does not qualify for this merchant", { group: "HARD_CARD", bars: true }),
   defineWait("24", HOUR_MS, "1 hour"),
   defineWait("25", DAY_MS, "24 hours"),

@@ -16,9 +16,22 @@ export interface BankDebit {
   /** Including the first. */
   presentationsMax: number;
   withinMs: number;
+  /** Completes "SEPA allows …". */
   words: string;
   source: Source;
 }
+
+/**
+ * Returns the `words` of a debit.
+ *
+ * @param most  including the first
+ * @param period  from the first presentation
+ * @param codes  after which the debit may be presented again
+ */
+export const describePresentations = (most: number, period: string, codes: readonly string[]) =>
+  Number.isFinite(most)
+    ? `at most ${most} ${most === 1 ? "presentation" : "presentations"} within ${period} of the first, and a new one only after ${codes.join(" or ")}`
+    : `new presentations only within ${period} of the first, and only after ${codes.join(" or ")}`;
 
 const DIED_WORDING = "the account's holder has died";
 const DENIED_WORDING = "the customer told the bank that the debit was not authorized";
@@ -37,7 +50,7 @@ const debitByScheme = new Map<string, BankDebit>([
       shape: /^[A-Z]{2}\d\d$/,
       presentationsMax: 3,
       withinMs: 42 * DAY_MS,
-      words: "2 more attempts within 42 days, and only after AM04 or MS03",
+      words: describePresentations(3, "42 days", ["AM04", "MS03"]),
       source: SOURCES.sepa,
     },
   ],
@@ -58,7 +71,7 @@ const debitByScheme = new Map<string, BankDebit>([
       shape: /^R\d\d$/,
       presentationsMax: 3,
       withinMs: 180 * DAY_MS,
-      words: "2 more attempts within 180 days, and only after R01 or R09",
+      words: describePresentations(3, "180 days", ["R01", "R09"]),
       source: SOURCES.ach,
     },
   ],
@@ -68,14 +81,14 @@ const debitByScheme = new Map<string, BankDebit>([
       name: "Bacs",
       representable: new Set(["0"]),
       ended: new Map([
-        ["1", "the customer cancelled the instruction"],
+        ["1", "the customer canceled the instruction"],
         ["2", DIED_WORDING],
       ]),
       shape: /^[0-9A-Z]$/,
       presentationsMax: Number.POSITIVE_INFINITY,
       // "Within one month of the original day": no month is shorter than 28 days.
       withinMs: 28 * DAY_MS,
-      words: "attempts within one month, and only after reason 0",
+      words: describePresentations(Number.POSITIVE_INFINITY, "one month", ["reason 0"]),
       source: SOURCES.bacs,
     },
   ],

@@ -217,7 +217,7 @@ test("a card approved since another invoice's block is charged again, 30 days af
     assert.deepEqual(allowedMoments(liftedGuard, [daysAfterStart(29.9), daysAfterStart(30)]), [daysAfterStart(30)]);
     assert.match(
       liftedGuard.notBefore!.sentence,
-      /A later charge was approved, so the card is retried, but not within 30 days/,
+      /A later charge was approved, so Dunlin retries the card, but not within 30 days/,
     );
     // A payment does not clear the card if the card is in doubt, or if it came before or together with the decline.
     assert.ok(guardAfter(network, codes, { ...paid, clears: false }).block);
@@ -325,7 +325,7 @@ test("a bank debit keeps its scheme's rules under its gateway's name", () => {
   };
   for (const [type, scheme] of Object.entries(names)) {
     const debit = buildGuard(buildAttempt([buildEntry(daysAfterStart(0)), buildEntry(daysAfterStart(5))], null, type));
-    assert.match(debit.notAfter!.sentence, new RegExp(`^${scheme} debits allow`), type);
+    assert.match(debit.notAfter!.sentence, new RegExp(`^${scheme} allows`), type);
     assert.equal(isCard({ paymentMethodType: type, network: "visa", cardCountry: null }), false, type);
   }
   const returned = { networkDeclineCode: "R01", networkAdviceCode: null, gatewayCode: null, declineCategory: null };
@@ -371,7 +371,10 @@ test("an unanswered retry of a prepaid card counts, and a decline without the ad
       "mastercard",
     ),
   );
-  assert.match(guard.block!.sentence, /^Only 3 attempts are advised on such a card. Counted so far: 3 \(/);
+  assert.match(
+    guard.block!.sentence,
+    /^Few retries are advised for such a card \(.*\)\. Dunlin allows at most 3 attempts\. Counted so far: 3\.$/,
+  );
 });
 
 test("an unreported first debit counts as one", () => {

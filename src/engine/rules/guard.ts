@@ -129,7 +129,7 @@ function collectAdvice(counted: readonly LedgerEntry[], aliveAt: number, instrum
   let attemptsLeft: Guard["attemptsLeft"] = null;
   if (fewAdvised) {
     const { source, triesMax } = fewAdvised.advice;
-    const sentence = `Only ${triesMax === 1 ? "1 attempt is" : `${triesMax} attempts are`} advised on such a card. Counted so far: ${attemptCount} ${citeSource(source)}.`;
+    const sentence = `Few retries are advised for such a card ${citeSource(source)}. Dunlin allows at most ${triesMax === 1 ? "1 attempt" : `${triesMax} attempts`}. Counted so far: ${attemptCount}.`;
     if (attemptCount >= triesMax) block = isMoreRestrictive(block, { sentence, source, ...fewAdvised });
     else attemptsLeft = { sentence, source, count: triesMax - attemptCount };
   }
@@ -144,18 +144,19 @@ const ANSWER_WAIT_MS = 15 * 60_000;
 /** Of two retries decided before either is answered, the second could ignore the first one's advice. */
 function waitForAnswer(at: Date): Guard["notBefore"] {
   const source = SOURCES.mastercardAdvice;
-  const sentence = `A retry of another invoice that counts for this card was requested. The bank's answer may be to wait or to stop, so it is awaited first ${citeSource(source)}.`;
+  const sentence = `Dunlin has requested a retry of another invoice that counts toward this card's limits. A decline could forbid this retry, so Dunlin waits for the answer first ${citeSource(source)}.`;
   return { sentence, source, at: at.getTime() + ANSWER_WAIT_MS };
 }
 
 function waitForAdvice(advice: AdviceCode | null, at: Date): Guard["notBefore"] {
   if (!advice || advice.waitMs <= 0) return null;
-  const sentence = `With a decline ${advice.words}, so no retry comes sooner ${citeSource(advice.source)}.`;
+  const advised = advice.words.replace(/^./, (first) => first.toUpperCase());
+  const sentence = `${advised}, so Dunlin does not retry sooner ${citeSource(advice.source)}.`;
   return { sentence, source: advice.source, at: at.getTime() + advice.waitMs };
 }
 
 function waitForBlockEnd({ source, at }: NonNullable<Guard["liftedBlock"]>): NonNullable<Guard["notBefore"]> {
-  const sentence = `A decline for another invoice blocked this card ${citeSource(source)}. A later charge was approved, so the card is retried, but not within 30 days of that decline.`;
+  const sentence = `A decline on another invoice blocked this card ${citeSource(source)}. A later charge was approved, so Dunlin retries the card, but not within 30 days of that decline.`;
   return { sentence, source, at };
 }
 
@@ -175,9 +176,9 @@ function findBlock({ advice, category1 }: InterpretedDecline, network: CardNetwo
     const sentence = `Mastercard's advice with such a decline is to stop, so this card is not charged again ${citeSource(source)}.`;
     return { sentence, source };
   }
-  const who =
-    network.dialect === "visa" ? `${network.name} does` : "Visa's categories, kept here as the safe choice, do";
-  return { sentence: `${who} not allow another attempt on a card after such a decline ${citeSource(source)}.`, source };
+  const isVisa = network.dialect === "visa";
+  const rule = `${isVisa ? network.name : "Visa"} does not allow another attempt on a card after such a decline ${citeSource(source)}.`;
+  return { sentence: isVisa ? rule : `${rule} Dunlin applies that rule here as the safe choice.`, source };
 }
 
 /** This invoice's declines take precedence. */
@@ -197,11 +198,12 @@ function checkPresentations(proposal: ProposedAttempt, debit: BankDebit) {
   const group = latest?.codes ? interpretDecline(latest.codes, proposal.instrument).group : "UNKNOWN";
   // An error or "declined" hides the actual return code.
   const isCodeKnown = group === "FUNDS" || endsRetries(group);
+  const checked = Number.isFinite(debit.presentationsMax) ? "the number and the dates" : "the dates";
   const limitation = isCodeKnown
     ? ""
-    : "; the last return code was not reported, so only the number of attempts counts";
+    : ` The last return code was not reported, so Dunlin checks only ${checked} of presentations.`;
   const ruling = {
-    sentence: `${debit.name} debits allow ${debit.words}${limitation} ${citeSource(debit.source)}.`,
+    sentence: `${debit.name} allows ${debit.words} ${citeSource(debit.source)}.${limitation}`,
     source: debit.source,
   };
   const count = debit.presentationsMax - times.length;
@@ -226,9 +228,9 @@ function findUnreportedFirstAttempt({ firstTriedAt, ledger }: ProposedAttempt): 
 
 function describeLimit(network: CardNetwork, limit: AttemptLimit) {
   if (limit.source === SOURCES.unknownCards)
-    return `${isUnknownNetwork(network) ? "The card network is not known" : `The limits of ${network.name} are not available`}, so the strictest limit is kept: ${limit.words} (Visa and Mastercard).`;
+    return `${isUnknownNetwork(network) ? "The card network is not known" : `The limits of ${network.name} are not available`}, so Dunlin applies the strictest limit: ${limit.words} (Visa and Mastercard).`;
   if (limit.source === SOURCES.otherCards)
-    return `${network.name} publishes no limit, so Visa's is kept: ${limit.words}.`;
+    return `${network.name} publishes no limit, so Dunlin applies Visa's: ${limit.words}.`;
   return `${network.name} allows at most ${limit.words} ${citeSource(limit.source)}.`;
 }
 

@@ -151,10 +151,10 @@ test("the file's rules apply to known and unknown brands, debits and advice, and
     /^Visa allows at most 15 declined attempts for one amount .*\(Contract with the acquirer, appendix 3, May 2026\)/,
   );
   assert.match(allowedAfter(8, "Hipercard")!.sentence, /^Hipercard allows at most 8/);
-  assert.match(allowedAfter(1, "mastercard", "card", "51", "24")!.sentence, /after 72 hours/);
+  assert.match(allowedAfter(1, "mastercard", "card", "51", "24")!.sentence, /waiting 72 hours/);
   assert.match(
     allowedAfter(2, "", "sepa_debit", "AM04")!.sentence,
-    /SEPA debits allow 1 more attempt within 42 days, and only after AM04 \(Contract/,
+    /SEPA allows at most 2 presentations within 42 days of the first, and a new one only after AM04 \(Contract/,
   );
   const debit = { paymentMethodType: "sepa_debit", network: null, cardCountry: null };
   assert.equal(interpretDecline({ ...code82, networkDeclineCode: "AM04" }, debit).group, "FUNDS");
@@ -162,10 +162,13 @@ test("the file's rules apply to known and unknown brands, debits and advice, and
     allowedAfter(1, "visa", "card", "05")!.sentence,
     "After such a decline the card may not be charged again (Contract with the acquirer, appendix 3, May 2026).",
   );
-  assert.match(allowedAfter(1, "mastercard", "card", "51", "40")!.sentence, /^Only 1 attempt is advised .* \(Contract/);
+  assert.match(
+    allowedAfter(1, "mastercard", "card", "51", "40")!.sentence,
+    /^Few retries are advised .* \(Contract.*\)\. Dunlin allows at most 1 attempt\./,
+  );
   assert.match(
     allowedAfter(1, "mastercard", "card", "51", "07")!.sentence,
-    /^With a decline the bank advises to rest, so no retry comes sooner \(Contract/,
+    /^The bank advises to rest, so Dunlin does not retry sooner \(Contract/,
   );
   assert.match(allowedAfter(1, "mastercard", "card", "51", "22")!.sentence, /^After such a decline .* \(Contract/);
   assert.match(allowedAfter(1, "mastercard", "card", "51", "50")!.sentence, /^After such a decline .* \(Contract/);

@@ -1,6 +1,13 @@
 import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
 import { type AdviceCode, findAdviceCode, setAdviceCode, unknownAdvice } from "./advice-codes.ts";
-import { BANK_DEBITS, type BankDebit, findBankDebit, normalizeSchemeCode, setBankDebit } from "./bank-debits.ts";
+import {
+  BANK_DEBITS,
+  type BankDebit,
+  describePresentations,
+  findBankDebit,
+  normalizeSchemeCode,
+  setBankDebit,
+} from "./bank-debits.ts";
 import { type AttemptLimit, type CardNetwork, findCardNetwork, setCardNetwork } from "./card-networks.ts";
 import type { DeclineGroup } from "./decline-groups.ts";
 import { setGatewayCode } from "./gateway-codes.ts";
@@ -140,13 +147,12 @@ function readDebit(reader: RuleReader, given: JsonFields, place: string, before:
   const representable = written ? new Set(written) : before.representable;
   const most = reader.whole(given.presentationsMax, `${place}.presentationsMax`, 100) ?? before.presentationsMax;
   const days = reader.whole(given.withinDays, `${place}.withinDays`, 365) ?? before.withinMs / DAY_MS;
-  const more = Number.isFinite(most) ? (most === 2 ? "1 more attempt" : `${most - 1} more attempts`) : "attempts";
   return {
     ...before,
     representable,
     presentationsMax: most,
     withinMs: days * DAY_MS,
-    words: `${more} within ${days} days, and only after ${[...representable].join(" or ")}`,
+    words: describePresentations(most, `${days} days`, [...representable]),
   };
 }
 
@@ -163,7 +169,7 @@ const readAdviceCodes = (reader: RuleReader, file: JsonFields, source: Source): 
       ...(given.group === undefined ? {} : { group: reader.groupOf(given.group, `${place}.group`) ?? null }),
       ...(hours === undefined
         ? {}
-        : { waitMs: hours * HOUR_MS, words: `the bank advises to try again after ${hours} hours` }),
+        : { waitMs: hours * HOUR_MS, words: `the bank advised waiting ${hours} ${hours === 1 ? "hour" : "hours"}` }),
       ...(given.words === undefined ? {} : { words: reader.words(given.words, `${place}.words`) ?? "" }),
       bars: reader.truth(given.bars, `${place}.bars`) ?? before?.bars ?? false,
       triesMax: reader.whole(given.triesMax, `${place}.triesMax`, 100) ?? before?.triesMax ?? Number.POSITIVE_INFINITY,
