@@ -12,18 +12,18 @@ import { isEmail, normalizeEmail } from "./sign-in.ts";
 
 const NAME_LENGTH_MAX = 100;
 
-/** "unverified": the address is not verified. "unknown": it is not invited. "another": it is linked to another identity. */
+/** "unverified": there is no valid, verified address. "unknown": it is not invited. "another": it is linked to another identity. */
 export type ProviderRefusal = "unverified" | "unknown" | "another";
 export type ProviderSignIn =
   | { person: Person; passwordRemoved: boolean }
   | { refused: ProviderRefusal; email: string | null };
 
 /**
- * Signs in a person by a provider's claims. The first time, the verified address must belong to a person or an invite. Afterwards
- * only the provider's subject counts.
+ * Signs in a person by a provider's claims. The first time, the verified address must belong to a person or an invite, or the
+ * followed invite must be open to any address. Afterwards only the provider's subject counts.
  *
  * @param invite  the invite whose link was followed
- * @param address  of the client, for the audit log
+ * @param address  the client's IP address, for the audit log
  */
 export function signInByProvider(
   db: Database,
@@ -60,13 +60,14 @@ async function signInFirstTime(
     return { refused: "unverified", email: claims.email };
   const email = normalizeEmail(claims.email);
   const existing = await findPersonByEmail(tx, email);
-  const person = existing ?? (await createInvitedPerson(tx, email, claims, invite, address, ports));
+  const created = existing ? null : await createInvitedPerson(tx, email, claims, invite, address, ports);
+  const person = existing ?? created?.person;
   if (!person) return { refused: "unknown", email };
   if (!(await insertIdentity(tx, claims.issuer, claims.subject, person.id, ports.now()))) {
     const linked = await findPersonByIdentity(tx, claims.issuer, claims.subject); // linked concurrently, from a second window
     return linked ? { person: linked, passwordRemoved: false } : { refused: "another", email };
   }
-  if (!existing) return { person, passwordRemoved: false };
+  if (created?.isNew) return { person, passwordRemoved: false };
   // The person who joined under this address may not be its owner, so their password and sessions stop working.
   await dropPassword(tx, person.id);
   await deleteSessionsOf(tx, person.id);
@@ -85,10 +86,10 @@ async function createInvitedPerson(
   followed: Invite | null,
   address: string,
   ports: Ports,
-): Promise<Person | null> {
+): Promise<{ person: Person | null; isNew: boolean }> {
   const isFollowedValid = followed !== null && (followed.email === null || followed.email === email);
   const invites = isFollowedValid ? [followed] : await invitesForAddress(tx, email, ports.realNow());
-  if (invites.length === 0) return null;
+  if (invites.length === 0) return { person: null, isNew: false };
   const name = claims.name?.trim().slice(0, NAME_LENGTH_MAX) || email;
   const person: Person = {
     id: ports.newId(),
@@ -99,10 +100,11 @@ async function createInvitedPerson(
     theme: "system",
     createdAt: ports.now(),
   };
-  if (!(await insertPerson(tx, person))) return findPersonByEmail(tx, email); // created concurrently, from a second window
+  // Created concurrently: from a second window, or with a password by an invite.
+  if (!(await insertPerson(tx, person))) return { person: await findPersonByEmail(tx, email), isNew: false };
   for (const invite of invites) await joinUnlessMember(tx, invite, person, claims, address, ports);
   if ((await membershipsOf(tx, person.id)).length === 0) throw new Uninvited(email);
-  return person;
+  return { person, isNew: true };
 }
 
 async function joinUnlessMember(
