@@ -16,7 +16,7 @@ export interface BackupTotals {
   rows: number;
 }
 
-/** Only its owner can read the backup. It gets its name when it is complete. */
+/** Writes to `temporaryPath`, readable by its owner alone, and renames it when it is complete. */
 export async function writeBackup(
   path: string,
   pieces: AsyncIterable<DumpPiece>,
@@ -70,7 +70,7 @@ export async function* readBackup(path: string): AsyncGenerator<DumpPiece> {
   let hasHeader = false;
   try {
     for await (const { kind, content } of decodeFrames(unpacked)) {
-      if (!hasHeader && (kind !== "F" || content.toString() !== MAGIC))
+      if (!hasHeader && (kind !== FRAME_TYPES.file || content.toString() !== MAGIC))
         throw new RestoreRefused("it is not a Dunlin backup, or a newer version wrote it");
       hasHeader = true;
       if (kind === FRAME_TYPES.over) return;
@@ -103,15 +103,17 @@ async function* decodeFrames(stream: AsyncIterable<Buffer>) {
   }
 }
 
-/** Verifies each table's row count. */
+/** Verifies each table's row count, but not its checksum. */
 export async function checkBackup(path: string): Promise<BackupTotals> {
   const totals = { tables: 0, rows: 0 };
   let lines = 0;
+  let table = "";
   for await (const piece of readBackup(path)) {
+    if (piece.kind === "table") table = piece.table;
     if (piece.kind === "rows") for (const byte of piece.bytes) lines += Number(byte === NEWLINE);
     if (piece.kind !== "end") continue;
     if (piece.check.rows !== lines)
-      throw new CommandFailure(`${path} is damaged: a table has ${lines} rows instead of ${piece.check.rows}.`);
+      throw new CommandFailure(`${path} is damaged: table ${table} has ${lines} rows instead of ${piece.check.rows}.`);
     totals.tables++;
     totals.rows += lines;
     lines = 0;

@@ -28,7 +28,7 @@ export interface Case {
   /** Minor units; in an ended case, as of the end. */
   amount: number;
   currency: string;
-  /** `updatedAt` of the first unpaid version, when the window starts. */
+  /** When the window starts: the first unpaid version, a later attempt, or the time at which it became owed again. */
   unpaidAt: Date;
   windowEndsAt: Date;
   /** Maximum retries. */

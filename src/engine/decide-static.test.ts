@@ -89,7 +89,7 @@ test("an advised wait is kept, even when the merchant executes at once", () => {
   const short = { ...facts, windowEndsAt: hoursAfterFailure(9 * 24) };
   const wait = decideSoonAfterFailure(short);
   assert.equal(wait.kind, "wait");
-  assert.match(wait.reasons.join(" "), /10 days.* So nothing more is tried before the recovery window ends\. /);
+  assert.match(wait.reasons.join(" "), /10 days.* So no more retries are planned before the recovery window ends\. /);
 });
 
 test("an advised wait is a reason for the retry that follows soon after it, and for no later one", () => {

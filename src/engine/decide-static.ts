@@ -80,8 +80,8 @@ function chooseNextRetry(context: DecisionContext): Decision {
     kind: "wait",
     reasons: [
       describeDecline(decline, isNewCard),
-      finalRuling ? finalRuling.sentence : "No suitable moment is left.",
-      `So nothing more is tried before the recovery window ends. ${describeBudget(facts)}`,
+      finalRuling ? finalRuling.sentence : "No suitable time is left.",
+      `So no more retries are planned before the recovery window ends. ${describeBudget(facts)}`,
     ],
   };
 }

@@ -87,7 +87,7 @@ interface TrainedModel extends HeldModel {
  */
 export function createLearner({ db, ports, log, prior, owner, pause = yieldToOthers }: LearnerOptions): Learner {
   const models = new Map<string, TrainedModel>();
-  const untrained = createPretrainedModel(prior).learnedModel;
+  const pretrained = createPretrainedModel(prior).learnedModel;
   /** Postponed merchants, until when. Not stored: the next process retries at once. */
   const postponed = new Map<string, { failures: number; until: Date }>();
   let areModelsChecked = false;
@@ -187,7 +187,7 @@ export function createLearner({ db, ports, log, prior, owner, pause = yieldToOth
       try {
         const view = views.get(caseId) ?? facts.view(caseById.get(caseId)!);
         views.set(caseId, view);
-        learnFromRetry(model, untrained, view, example, now);
+        learnFromRetry(model, pretrained, view, example, now);
       } catch (error) {
         // An unreadable outcome must not block later ones.
         const outcomeId = transactionId === null ? { actionId: id } : { transactionId };
@@ -245,7 +245,7 @@ interface FinishedRetry {
 /** With the facts from before it. */
 function learnFromRetry(
   model: LearnedModel,
-  untrained: LearnedModel,
+  pretrained: LearnedModel,
   view: LoadedCase,
   { id, transactionId, predictedChance }: TrainingExampleRow,
   now: Date,
@@ -261,7 +261,7 @@ function learnFromRetry(
     (a) => a.type === "RETRY" && a.executedAt !== null && !unsent.has(a.transactionId ?? ""),
   );
   const isFirst = !hadRetry && observedRetries(before).length === 0;
-  learnOutcome(model, untrained, buildHistory(before, facts, before.actions), {
+  learnOutcome(model, pretrained, buildHistory(before, facts, before.actions), {
     at,
     reason,
     isFirst,

@@ -19,7 +19,7 @@ export interface AvailableModel {
 }
 
 /**
- * A plan stays while its facts stay, even if the model was trained meanwhile. Otherwise each outcome would shift the times in all
+ * The learned policy's plan stays while its facts stay, even if the model was trained meanwhile. Otherwise each outcome would shift the times in all
  * open cases.
  *
  * @param plan  the currently planned action
@@ -129,11 +129,11 @@ function buildDecisionRecord(
   };
 }
 
-/** Returns the plan if it is still ahead, later than any outage, and made by the same engine from the same facts. */
+/** Returns the plan if it is still ahead, later than any outage, and made by the learned policy from the same facts. */
 function keepPlan(
   plan: RecoveryAction,
   lastDecision: PreviousDecision | null,
-  facts: string,
+  fingerprint: string,
   isLearned: boolean,
   notBefore: Date,
 ): Decision | null {
@@ -141,7 +141,7 @@ function keepPlan(
     !isLearned ||
     lastDecision?.engine !== "learned" ||
     lastDecision.actionId !== plan.id ||
-    lastDecision.facts !== facts
+    lastDecision.facts !== fingerprint
   )
     return null;
   if (plan.type !== "RETRY" || plan.idealRetryTime < notBefore) return null;

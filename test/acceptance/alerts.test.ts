@@ -130,7 +130,7 @@ const FAULTS: Record<string, () => Promise<unknown>> = {
       await service.scrape();
     }
   },
-  async DunlinEveryEndpointFails() {
+  async DunlinHalfOfAttemptsFail() {
     service.answer(500);
     for (let n = 0; n < 3; n++) await service.event();
     await service.deliverer.deliverDue();
@@ -167,7 +167,7 @@ const FAULTS: Record<string, () => Promise<unknown>> = {
     await service.scrape();
     service.outOfFiles(false);
   },
-  async DunlinNobodySends() {
+  async DunlinBucketsUnsent() {
     await service.deliverer.stop(0);
     await service.scrape();
   },

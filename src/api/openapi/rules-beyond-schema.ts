@@ -2,12 +2,12 @@ import { BODY_BYTES_MAX } from "../../http/framing.ts";
 import { STRUCTURAL_CHARS_MAX } from "../../ingest/refuse-excessive-json.ts";
 import { DEPTH_MAX } from "../../ingest/scan-json.ts";
 
-/** No schema can express it. */
+/** A rule that no schema can express. */
 export interface DocumentedRule {
   id: string;
   where: "body" | "field" | "query";
   rule: string;
-  /** Of a schema-conforming request that breaks the rule. 200: requests that do not match the schema, but are accepted. */
+  /** The answer to a request that fits the schema and breaks the rule. 200: the schema refuses it, and Dunlin accepts it. */
   status: number;
 }
 
@@ -22,7 +22,7 @@ export const RULES_BEYOND_SCHEMA: readonly DocumentedRule[] = [
   {
     id: "no-future",
     where: "field",
-    rule: "createdAt and updatedAt are at most five minutes ahead of the service's clock.",
+    rule: "createdAt and updatedAt are at most five minutes ahead of the service's clock, or as long as `DUNLIN_CLOCK_SKEW` says.",
     status: 400,
   },
   {

@@ -12,18 +12,18 @@ type OptionalText = string | null | undefined;
 const UNNAMED_GATEWAY = "checkout";
 
 /** Gateways whose codes mean something only there: name in the tables, names that merchants report, and pattern. */
-const NUMBERED_GATEWAYS: readonly { name: string; written: RegExp; shape: RegExp }[] = [
-  { name: "adyen", written: /adyen/i, shape: /^\d{1,4}$/ },
-  { name: "braintree", written: /braintree/i, shape: /^\d{1,4}$/ },
-  { name: "checkout", written: /checkout|(?<![a-z])cko(?![a-z])/i, shape: /^[2-5]\d\d[\da-z]{2}$/i },
-  { name: "nmi", written: /(?<![a-z])nmi(?![a-z])|network[\s_-]*merchants/i, shape: /^\d{3}$/ },
-  { name: "cybersource", written: /cyber[\s_-]*source/i, shape: /^\d{3}$/ },
-  { name: "authorizenet", written: /authorize[\s._-]*net|auth[\s._-]*net(?![a-z])/i, shape: /^\d{1,3}$/ },
-  { name: "paddle", written: /(?<![a-z])paddle/i, shape: /^canceled$/i },
+const GATEWAYS_WITH_OWN_CODES: readonly { name: string; reportedName: RegExp; codePattern: RegExp }[] = [
+  { name: "adyen", reportedName: /adyen/i, codePattern: /^\d{1,4}$/ },
+  { name: "braintree", reportedName: /braintree/i, codePattern: /^\d{1,4}$/ },
+  { name: "checkout", reportedName: /checkout|(?<![a-z])cko(?![a-z])/i, codePattern: /^[2-5]\d\d[\da-z]{2}$/i },
+  { name: "nmi", reportedName: /(?<![a-z])nmi(?![a-z])|network[\s_-]*merchants/i, codePattern: /^\d{3}$/ },
+  { name: "cybersource", reportedName: /cyber[\s_-]*source/i, codePattern: /^\d{3}$/ },
+  { name: "authorizenet", reportedName: /authorize[\s._-]*net|auth[\s._-]*net(?![a-z])/i, codePattern: /^\d{1,3}$/ },
+  { name: "paddle", reportedName: /(?<![a-z])paddle/i, codePattern: /^canceled$/i },
 ];
 
 /**
- * The code in the tables' spelling. A number needs its gateway: 12 is insufficient balance at Adyen, but an invalid transaction
+ * The code in the tables' spelling, or unchanged if no table lists it. A number needs its gateway: 12 is insufficient balance at Adyen, but an invalid transaction
  * among response codes. Checkout.com's codes are read without a name; a file of rules may name any other gateway.
  *
  * @param gateway  `paymentGatewayName`, `paymentGatewayType`
@@ -32,10 +32,12 @@ export function normalizeGatewayCode(code: OptionalText, ...gateway: readonly Op
   if (code === undefined || code === null) return null;
   const trimmed = code.trim();
   const names = gateway.join(" ").trim();
-  const numbered = NUMBERED_GATEWAYS.find(({ written, shape }) => shape.test(trimmed) && written.test(names));
+  const numbered = GATEWAYS_WITH_OWN_CODES.find(
+    ({ reportedName, codePattern }) => codePattern.test(trimmed) && reportedName.test(names),
+  );
   if (numbered) return `${numbered.name} ${/^\d+$/.test(trimmed) ? Number(trimmed) : trimmed}`;
-  const read = names === "" ? [`${UNNAMED_GATEWAY} ${trimmed}`] : operatorCodes(trimmed, gateway);
-  return read.find((each) => groupByCode.has(normalizeSpelling(each))) ?? code;
+  const candidates = names === "" ? [`${UNNAMED_GATEWAY} ${trimmed}`] : operatorCodes(trimmed, gateway);
+  return candidates.find((each) => groupByCode.has(normalizeSpelling(each))) ?? code;
 }
 
 /** As a file of rules spells it: "acme 12". */
@@ -71,7 +73,7 @@ const groupByCode = new Map(GATEWAY_CODES);
 const wordingByCode = new Map(GATEWAY_CODE_WORDING);
 
 /**
- * For the whole process.
+ * Changes the code's group for the whole process.
  *
  * @see rule-overrides.ts
  */
@@ -86,7 +88,7 @@ export function setGatewayCode(code: string, group: DeclineGroup) {
 export const findGatewayCodeGroup = (code: string) =>
   findFirst(code, (spelling) => groupByCode.get(spelling)) ?? CATEGORIES.groups.get(categorySuffix(code));
 
-/** Null unless the group's wording would be wrong. */
+/** The code's own wording, if its group's would be wrong; else null. */
 export const findGatewayCodeWording = (code: string) =>
   findFirst(code, (spelling) => wordingByCode.get(spelling)) ?? null;
 
