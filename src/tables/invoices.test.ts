@@ -53,7 +53,7 @@ test("a batch is not inserted as new when another one stores the same invoice fi
 test("an upsert returns which invoices are in recovery, new or again, and which were unchanged", async () => {
   const merchant = randomUUID();
   const upsert = (...invoices: Invoice[]) => upsertInvoices(database.db, merchant, [...invoices], NOW, randomUUID());
-  const nothing = { unpaid: [], unpaidAgain: [], settled: [], unchanged: null };
+  const nothing = { unpaid: [], unpaidAgain: [], leftRecovery: [], unchanged: null };
   assert.deepEqual(await upsert(invoice("a"), invoice("b", "UNPAID")), { ...nothing, unpaid: ["b"] });
   assert.deepEqual(await upsert(invoice("a"), invoice("b", "UNPAID", 2), invoice("c", "PARTIALLY_PAID")), {
     ...nothing,
