@@ -8,6 +8,8 @@ import type { SimulatedYear } from "../simulate-year.ts";
 import type { StoredAction } from "../stored-state.ts";
 
 const NEVER_AGAIN_ADVICE = ["03", "21"];
+/** The bank has newer card data, and may accept the card again. */
+const NEWER_DATA_ADVICE = "01";
 
 /** The transactions that Dunlin certainly had when it decided, and those that it may have had. */
 interface KnownTransactions {
@@ -108,7 +110,9 @@ function findHardDecline(
   const barred = network.barsCategory1 && failed.find(isHard);
   if (barred) return `after ${barred.networkDeclineCode} on the card (${network.name})`;
   const last = failed.findLast((t) => t.invoiceId === invoiceId);
-  return last && isHard(last) ? `right after ${last.networkDeclineCode}` : null;
+  return last && isHard(last) && last.networkAdviceCode !== NEWER_DATA_ADVICE
+    ? `right after ${last.networkDeclineCode}`
+    : null;
 }
 
 /** Counts every period of the limit's length that begins or ends at an attempt and contains the requested retry. */
