@@ -216,7 +216,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     await leases.tick();
     await lanes.refresh();
     const counts = await Promise.allSettled([...lanes.all()].map(deliverLane));
-    await recorder.waitUntilIdle();
+    await recorder.waitUntilIdle().then(health.waitUntilIdle);
     return sumOrThrow(counts);
   }
 

@@ -13,6 +13,8 @@ export interface EndpointHealth {
   recordSuccess(lane: Lane, epoch: number): Promise<void>;
   /** Call it after the attempt was recorded. */
   recordFailure(lane: Lane, ended: EndedAttempt): void;
+  /** Waits for the writes that are under way. */
+  waitUntilIdle(): Promise<unknown>;
 }
 
 /** Service time. */
@@ -80,5 +82,6 @@ export function createEndpointHealth({ db, ports, log }: { db: Database; ports: 
         log.warn({ merchantId, failingSince: since }, "endpoint.failing");
       }
     },
+    waitUntilIdle: () => Promise.all(writing.values()),
   };
 }
