@@ -1,5 +1,5 @@
-// `npm test`: runs all test files, or those given as arguments, against one shared server. Files `x.long.test.ts` take minutes and
-// run with --long alone, which is `npm run proof -- worlds`.
+// `npm test`: runs all test files, or those given as arguments, against one shared server. Files `x.long.test.ts` simulate
+// years and run only with --long, which is `npm run proof -- worlds`.
 import { globSync, mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";

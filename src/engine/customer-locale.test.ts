@@ -4,13 +4,13 @@ import { findCustomerLocale } from "./customer-locale.ts";
 
 const LETTERS = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
 const COUNTRY_CODES = LETTERS.flatMap((first) => LETTERS.map((second) => first + second));
-const at = (cardCountry: string | null, currency = "XXX", customerTimezone: string | null = null) =>
+const findLocale = (cardCountry: string | null, currency = "XXX", customerTimezone: string | null = null) =>
   findCustomerLocale({ cardCountry, currency, customerTimezone });
 
 test("a country's time zone is one of its own, in any spelling of its code", () => {
   const found: string[] = [];
   for (const code of COUNTRY_CODES) {
-    const { name } = at(code).zone;
+    const { name } = findLocale(code).zone;
     if (name === "UTC") continue;
     const own = new Intl.Locale(`und-${code}`).getTimeZones() ?? [];
     // Intl may report an older alias of a zone.
@@ -45,7 +45,7 @@ test("a country's time zone is one of its own, in any spelling of its code", () 
 test("a currency implies the country that its code begins with, or none", () => {
   const countries = new Map(
     Intl.supportedValuesOf("currency").flatMap((currency) => {
-      const { country } = at(null, currency);
+      const { country } = findLocale(null, currency);
       return country === null ? [] : [[currency, country] as const];
     }),
   );
@@ -72,9 +72,12 @@ test("a currency implies the country that its code begins with, or none", () => 
 });
 
 test("the customer's reported country takes precedence over the card's, and that over the currency's", () => {
-  const names = [at("DE", "JPY", "America/New_York"), at("DE", "JPY"), at(null, "JPY"), at(null, "EUR")].map(
-    ({ zone, country }) => [zone.name, country],
-  );
+  const names = [
+    findLocale("DE", "JPY", "America/New_York"),
+    findLocale("DE", "JPY"),
+    findLocale(null, "JPY"),
+    findLocale(null, "EUR"),
+  ].map(({ zone, country }) => [zone.name, country]);
   assert.deepEqual(names, [
     ["America/New_York", "DE"],
     ["Europe/Berlin", "DE"],

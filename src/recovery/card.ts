@@ -89,8 +89,8 @@ export function findCardSharers(attempts: readonly TransactionFacts[]): Set<stri
 }
 
 /**
- * Tests for a card that replaced this one for other customers who pay with it, and so for all: they are charged on it now, and no
- * customer here used it before the last charge on this one.
+ * Tests for a card that replaced this one. Other customers of the old card are charged on the new one now, and no customer here
+ * used the new one before the last charge on the old one. Such a card replaced the old one for all its customers.
  */
 export function buildIsOnReplacementCard(
   { case: recoveryCase, transactions }: AttemptHistory,

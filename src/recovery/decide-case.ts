@@ -80,8 +80,10 @@ export function decideInShadow(
 const isSameWait = ({ lastReason }: PreviousDecision, { reasons }: Decision) => lastReason === reasons.at(-1);
 
 /**
- * The fingerprint covers the facts that keep a plan in place. It leaves out an outage, whose end moves no plan; expected news,
- * which matters only if no retry is worth making; and whether retries are sampled, which counts from the next plan on.
+ * The fingerprint covers the facts that keep a plan in place. It leaves out three:
+ * - an outage, because its end moves no plan
+ * - expected news, because it matters only if no retry is worth making
+ * - whether retries are sampled, because that counts from the next plan on
  */
 function decisionContextOf(
   loaded: LoadedCase,

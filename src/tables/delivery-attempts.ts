@@ -61,8 +61,8 @@ const LOG_OF_ATTEMPT = `e.merchant_id, ${LOGGED_COLUMNS.map(([name]) => `e.${nam
 
 // In the statements below:
 // - `e`: attempts whose lease still holds. A former owner records nothing.
-// - `ended` and `moved` return whole log lines: with a second join to the batch, a generic plan would compare all pairs.
-// - Returns one row of ids, or none if every attempt was recorded: many ids are expensive.
+// - `ended` and `moved` return whole log lines. A generic plan would compare all pairs in a second join to the batch.
+// - The result is one row of ids, because many rows are expensive; no row if every attempt was recorded.
 const RECORD_ENDS = prepared(
   "record_ends",
   `with e as (

@@ -109,8 +109,8 @@ const HAS_AMOUNT_LEFT = `excluded.state = 'PARTIALLY_PAID' and excluded.amount_d
 
 // Versions follow the rules of `versionedTable`. `was_in_recovery` and `unpaid_since` depend on the locked row, so they include
 // versions stored while this statement waited. An invoice that is paid or in recovery is news for the customer's other open cases
-// (`affected`), unless its state has not changed, the account is shared, or it has attempts, which queue these cases. The
-// statement sees the invoices as they were before it. Expensive conditions come last. JSON lists are faster for the client than
+// (`affected`). It is no news if its state has not changed, the account is shared, or it has attempts, which queue these cases.
+// The statement sees the invoices as they were before it. Expensive conditions come last. JSON lists are faster for the client than
 // rows.
 const UPSERT = prepared(
   "upsert_invoices",

@@ -69,8 +69,8 @@ function listPage(jobs: readonly BacktestPageJob[], visit: Visit): Page {
     title: "Backtest",
     tools: visit.may("experiments") && !isRunning && formButton("/backtest", "Start a backtest", {}, "main"),
     body: html`
-<p class="text">Would another retry strategy have recovered more? A backtest compares Dunlin, its fixed rules and common schedules on your <a href="/import">imported</a> and pushed payment attempts. It uses invoices for which your
-system happened to wait as long as the other strategy would have, and gives no result if there are too few. An <a href="/experiments">experiment</a> answers the same question without these assumptions.</p>
+<p class="text">Would another retry strategy have recovered more? A backtest compares Dunlin, its fixed rules and common schedules on your <a href="/import">imported</a> and pushed payment attempts. It uses the invoices
+that your system retried at the times of the other strategy. If there are too few, it gives no result. An <a href="/experiments">experiment</a> answers the same question without these assumptions.</p>
 ${
   jobs.length === 0
     ? emptyNotice(

@@ -65,8 +65,8 @@ test("a retry has a weight for each known aspect: its time, the earlier attempts
   };
   const tuesday = "2026-03-17T09:00";
   const usual = weightsAt(base, tuesday);
-  const changed = (classIndex: Partial<CasePosterior>, time = tuesday) => {
-    const others = [...weightsAt({ ...base, ...classIndex }, time)].filter((weight) => !usual.has(weight));
+  const changed = (overrides: Partial<CasePosterior>, time = tuesday) => {
+    const others = [...weightsAt({ ...base, ...overrides }, time)].filter((weight) => !usual.has(weight));
     return KINDS.filter((kind) => others.some((weight) => kindOf(weight) === kind)).join(" ");
   };
   assert.equal(changed({}, "2026-03-17T13:00"), "hour");

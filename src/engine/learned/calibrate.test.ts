@@ -86,6 +86,6 @@ test("each class of reasons has its own curves for first retries and for later o
     [0, 1, 2].map((retryCount) => [classOf(reason), Math.min(1, retryCount), calibrationIndex({ reason, retryCount })]),
   );
   const curves = new Set(numbers.map(([classIndex, stage]) => `${classIndex}:${stage}`));
-  assert.equal(new Set(numbers.map(([, , classIndex]) => classIndex)).size, curves.size);
+  assert.equal(new Set(numbers.map(([, , index]) => index)).size, curves.size);
   assert.equal(new Set(numbers.map((number) => number.join())).size, curves.size);
 });

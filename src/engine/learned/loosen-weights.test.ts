@@ -20,6 +20,12 @@ import { GROUP_BY_WEIGHT, NO_GROUP, WEIGHT_GROUPS } from "./weight-groups.ts";
 
 const HOUR = 3_600_000;
 const FAILED_AT = Date.parse("2026-03-12T00:00:00Z");
+const DECLINE_FACTS = {
+  reason: "GENERIC",
+  code: "05",
+  standing: STANDINGS.between,
+  codeFeature: WEIGHT_STARTS.name,
+} as const;
 
 /** Trains on retries of two networks' cards by day and by night, approved as `isGood` returns. */
 function trainModel(isGood: (network: string, byDay: boolean, n: number) => boolean, retryCount: number): LearnedModel {
@@ -27,16 +33,10 @@ function trainModel(isGood: (network: string, byDay: boolean, n: number) => bool
   for (let n = 0; n < retryCount; n++) {
     const [network, byDay] = [n % 2 === 0 ? "visa" : "amex", n % 4 < 2];
     const customer = newCustomerPosterior(model, "SE");
-    const facts = {
-      reason: "GENERIC",
-      code: "05",
-      standing: STANDINGS.between,
-      codeFeature: WEIGHT_STARTS.name,
-    } as const;
-    const classIndex = { features: new Int32Array(0), rows: Int32Array.of(rowStart("network", network)) };
+    const caseInputs = { features: new Int32Array(0), rows: Int32Array.of(rowStart("network", network)) };
     const posterior = newCasePosterior(model, customer, {
-      ...facts,
-      ...classIndex,
+      ...DECLINE_FACTS,
+      ...caseInputs,
       clock: { offsetMs: 0, booking: IMMEDIATE },
       failedAt: FAILED_AT,
       recent: [],
@@ -83,13 +83,7 @@ test("almost nothing is loosened when outcomes do not depend on the attributes",
       period: one("1month 1year"),
     });
     const customer = newCustomerPosterior(model, "SE");
-    const facts = {
-      reason: "GENERIC",
-      code: "05",
-      standing: STANDINGS.between,
-      codeFeature: WEIGHT_STARTS.name,
-    } as const;
-    const classIndex = {
+    const caseInputs = {
       features: new Int32Array(0),
       rows,
       clock: { offsetMs: 0, booking: IMMEDIATE },
@@ -100,7 +94,7 @@ test("almost nothing is loosened when outcomes do not depend on the attributes",
     learnRetry(
       model,
       customer,
-      newCasePosterior(model, customer, { ...facts, ...classIndex }),
+      newCasePosterior(model, customer, { ...DECLINE_FACTS, ...caseInputs }),
       at,
       draw() < 0.3 ? null : "GENERIC",
     );

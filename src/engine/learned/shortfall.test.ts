@@ -31,9 +31,9 @@ test("approvals rarely fall three standard deviations short when predictions are
   const most = (part: number) =>
     Array.from({ length: 50 }, (_, seed) => {
       const predictedChance = 0.1 + (seed % 9) / 10;
-      const classIndex = createRecorder();
-      classIndex.note(2000, predictedChance, part * predictedChance, seed);
-      return classIndex.most();
+      const recorder = createRecorder();
+      recorder.note(2000, predictedChance, part * predictedChance, seed);
+      return recorder.most();
     });
   assert.ok(Math.max(...most(1)) < 3, `${most(1)}`);
   assert.ok(most(0.6).filter((each) => each > 3).length <= 2, `${most(0.6)}`);

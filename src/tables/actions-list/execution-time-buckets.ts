@@ -20,8 +20,8 @@ export interface ExecutedSpans {
 type Range = readonly [from: number, to: number];
 
 /**
- * At most 90 minutes at each end remain to be counted one by one: each end goes to the nearest start of a month, even beyond the
- * range, then of a day, then of three hours.
+ * Moves each end to the nearest start of a month, even beyond the range, then of a day, then of three hours. At most 90 minutes
+ * at each end remain to be counted one by one.
  *
  * @param from  inclusive; null: no lower bound
  * @param to  exclusive; null: no upper bound
