@@ -13,7 +13,7 @@ const { db } = database;
 const ports = testPorts(testClock());
 const FROM = "192.0.2.7";
 
-test("a password set by an invite in the same moment is removed when the address's owner signs in by a provider", async () => {
+test("a password that an invite sets concurrently is removed when the address's owner signs in by a provider", async () => {
   const merchant = await testMerchant(db, ports);
   const settings = { role: "viewer" as const, email: null, lifeMs: INVITE_LIFETIME_MS, createdBy: null };
   const { token } = await createInvite(db, merchant.id, settings, ports);
