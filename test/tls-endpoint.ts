@@ -5,7 +5,8 @@ import type { AddressInfo, Socket } from "node:net";
 
 export interface TlsEndpoint {
   port: number;
-  /** Cuts all connections. */
+  cutConnections(): void;
+  /** Cuts all connections and accepts no more. */
   close(): void;
 }
 
@@ -31,10 +32,14 @@ export async function startTlsEndpoint(
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
+  const cutConnections = () => {
+    for (const socket of sockets) socket.destroy();
+  };
   return {
     port: (server.address() as AddressInfo).port,
+    cutConnections,
     close() {
-      for (const socket of sockets) socket.destroy();
+      cutConnections();
       server.close();
     },
   };

@@ -9,11 +9,7 @@ import { openDatabase } from "../../src/postgres/database.ts";
 import { openStore, type Store } from "../../src/process/open-store.ts";
 import { openCases } from "../../src/tables/cases.ts";
 import { insertEvents } from "../../src/tables/events.ts";
-import {
-  createEnvironment,
-  createServiceProcess,
-  type ServiceProcess,
-} from "../../test/faults/process/service-process.ts";
+import { createEnvironment, createServiceFleet, type ServiceProcess } from "../../test/faults/harness/service-fleet.ts";
 import type { Endpoint } from "../delivery-receiver.ts";
 import { makeEvent } from "../event-bodies.ts";
 import { createScratchSettings, type DatabaseFacts, readDatabaseFacts } from "../scratch-database.ts";
@@ -53,14 +49,16 @@ export async function startBenchService(
     DUNLIN_WEBHOOK_CA: caFile,
     ...settings,
   });
-  let closing = false;
-  const onEnd = (how: string) => {
-    if (!closing) throw new Error(`the service ended: ${how}`);
-  };
-  const service = createServiceProcess(env, onEnd, ["serve", "--roles", roles]);
-  await service.start();
+  const fleet = createServiceFleet({
+    environment: () => env,
+    words: ["serve", "--roles", roles],
+    onEnd(_process, how) {
+      throw new Error(`the service ended: ${how}`);
+    },
+  });
+  const service = await fleet.start();
   // Only close() stops the service's PostgreSQL.
-  process.once("exit", service.abandon);
+  process.once("exit", fleet.abandon);
   const opened = await openStore(scratch.settings, "borrow", CONNECTIONS, scratch.log, () => {});
   // The owner vacuums, makes checkpoints, and bypasses the service.
   const db = openDatabase(opened.address, CONNECTIONS, () => {});
@@ -73,10 +71,9 @@ export async function startBenchService(
     facts,
     dataDir,
     port,
-    pids: () => ({ deliverer: service.pid(), PostgreSQL: facts.postmaster }),
+    pids: () => ({ deliverer: service.pid, PostgreSQL: facts.postmaster }),
     async close() {
-      closing = true;
-      process.removeListener("exit", service.abandon);
+      process.removeListener("exit", fleet.abandon);
       await service.terminate();
       await db.close();
       await store.close();

@@ -59,7 +59,7 @@ try {
     );
     const given: SteadyOptions = { port: stage.port, ca, apiKey, seconds, perSecond: PER_SECOND };
     const pids = {
-      service: stage.service.pid(),
+      service: stage.service.pid,
       PostgreSQL: stage.facts.postmaster,
       load: load.pid,
       receiver: receiver.pid,

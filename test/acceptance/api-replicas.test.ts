@@ -21,7 +21,8 @@ import { expireApiKey, findApiKey } from "../../src/tables/api-keys.ts";
 import { addMember } from "../../src/tables/members.ts";
 import { insertPerson } from "../../src/tables/people.ts";
 import { databaseUrlOf } from "../database-url.ts";
-import { createEnvironment, createServiceProcess, findFreePort } from "../faults/process/service-process.ts";
+import { createEnvironment, createServiceFleet } from "../faults/harness/service-fleet.ts";
+import { findFreePort } from "../free-port.ts";
 import { exitWhenInterrupted, removeAtExit } from "../test-server.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "dunlin-replicas-"));
@@ -41,8 +42,11 @@ async function replica(index: number) {
     DUNLIN_HOST: "127.0.0.1",
     ...shared,
   });
-  const service = createServiceProcess(env, (how) => assert.fail(how), ["serve", "--roles", "api,console"]);
-  await service.start();
+  const service = await createServiceFleet({
+    environment: () => env,
+    words: ["serve", "--roles", "api,console"],
+    onEnd: (_process, how) => assert.fail(how),
+  }).start();
   const connect = { ca: readFileSync(join(dataDir, "tls", "ca.pem"), "utf8"), servername: "localhost" };
   const pool = new Pool(`https://127.0.0.1:${port}`, { connect, connections: 8, allowH2: false });
   return {

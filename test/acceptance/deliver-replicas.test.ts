@@ -15,7 +15,8 @@ import { openStore } from "../../src/process/open-store.ts";
 import { eventually } from "../contract/running-service.ts";
 import { startWebhookEndpoint } from "../contract/webhook-endpoint.ts";
 import { databaseUrlOf } from "../database-url.ts";
-import { createEnvironment, createServiceProcess, findFreePort } from "../faults/process/service-process.ts";
+import { createEnvironment, createServiceFleet } from "../faults/harness/service-fleet.ts";
+import { findFreePort } from "../free-port.ts";
 import { exitWhenInterrupted, removeAtExit } from "../test-server.ts";
 
 const MERCHANTS = 64;
@@ -38,18 +39,20 @@ const { settings } = readSettings({ DUNLIN_DATA: folder, ...shared }, () => null
 const store = await openStore(settings, "own", 4, pino({ level: "silent" }), (error) => assert.fail(error));
 const { db, ports, secretKeys } = store;
 
-const replica = async (index: number) => {
-  const env = createEnvironment({
-    DATABASE_URL: databaseUrlOf(store.address),
-    DUNLIN_DATA: join(folder, `replica-${index}`),
-    DUNLIN_PORT: String(await findFreePort()),
-    ...shared,
-  });
-  return createServiceProcess(env, (how) => assert.fail(how), ["serve", "--roles", "deliver"]);
-};
-const replicas = await Promise.all([0, 1, 2].map(replica));
+const freePorts = await Promise.all([findFreePort(), findFreePort(), findFreePort()]);
+const fleet = createServiceFleet({
+  environment: (number) =>
+    createEnvironment({
+      DATABASE_URL: databaseUrlOf(store.address),
+      DUNLIN_DATA: join(folder, `replica-${number}`),
+      DUNLIN_PORT: String(freePorts[number]),
+      ...shared,
+    }),
+  words: ["serve", "--roles", "deliver"],
+  onEnd: (_process, how) => assert.fail(how),
+});
 after(async () => {
-  await Promise.all(replicas.map((each) => each.terminate()));
+  await Promise.all(fleet.running().map((each) => each.terminate()));
   await endpoint.close();
   await store.close();
   await rm(folder, { recursive: true, force: true });
@@ -68,7 +71,7 @@ const LOG = prepared(
 const WAITING = prepared("test_waiting", "select count(*)::int as count from deliveries");
 
 test("two of three senders take over when one is killed, and only its requests in flight are repeated", async (t) => {
-  for (const each of replicas) await each.start();
+  for (let number = 0; number < freePorts.length; number++) await fleet.start();
   await eventually(async () => String(await shares()) === "20,22,22", "fair shares", 30_000);
   const hook = endpoint.hook((_request, response) => {
     setTimeout(() => response.writeHead(200).end(), ANSWER_MS);
@@ -95,7 +98,7 @@ test("two of three senders take over when one is killed, and only its requests i
   );
   await eventually(() => hook.received.length > (MERCHANTS * EVENTS_EACH) / 3, "a third of it", 60_000);
   const before = await owners();
-  await replicas[1]!.kill();
+  await fleet.processes[1]!.kill();
   const killedMs = performance.now();
   await eventually(async () => String(await shares()) === "32,32", "the take-over", 30_000);
   const tookMs = performance.now() - killedMs;

@@ -14,7 +14,7 @@ import { openShop } from "../contract/contract-shop.ts";
 import { eventually } from "../contract/running-service.ts";
 import { answerInOrder, startWebhookEndpoint } from "../contract/webhook-endpoint.ts";
 import { databaseUrlOf } from "../database-url.ts";
-import { findFreePort } from "../faults/process/service-process.ts";
+import { findFreePort } from "../free-port.ts";
 import { exitWhenInterrupted, removeAtExit } from "../test-server.ts";
 
 // Each role as in a separate process, with its own pool, leases and hints. Sharing one Node process does not change this.

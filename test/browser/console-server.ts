@@ -21,7 +21,7 @@ import { startJobLoops } from "../../src/process/job-loops.ts";
 import { readPretrainedModel } from "../../src/process/pretrained-model-file.ts";
 import { findPersonByEmail } from "../../src/tables/people.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
-import { findFreePort } from "../faults/process/service-process.ts";
+import { findFreePort } from "../free-port.ts";
 import { launchChromium } from "./chromium.ts";
 import { createPeople, createStoryClock, fillConsole, SECRET_KEYS } from "./fill-console.ts";
 

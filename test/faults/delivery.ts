@@ -3,9 +3,10 @@
 // statements in turn. With --bugs it does the same to copies of the source with one bug each, and must catch every bug.
 import { parseArgs } from "node:util";
 import { runDeliveryCampaign } from "./delivery/delivery-campaign.ts";
-import { drawFaults, FAULTS, type Fault } from "./delivery/delivery-faults.ts";
+import { drawFaults, FAULTS } from "./delivery/delivery-faults.ts";
 import { runPlantedBugs } from "./delivery/planted-bug-run.ts";
-import { summarizeProblems } from "./delivery/problem-summary.ts";
+import { endWith, parseCount, parseFaults, parseSeed } from "./harness/command-line.ts";
+import { summarizeProblems } from "./harness/problems.ts";
 import { runStatementCampaign } from "./statement-crashes/statement-campaign.ts";
 
 const { values, positionals } = parseArgs({
@@ -21,43 +22,17 @@ const { values, positionals } = parseArgs({
     json: { type: "boolean" },
   },
 });
-
-function failUsage(says: string): never {
-  console.error(says);
-  process.exit(64);
+const { quick = false, json = false } = values;
+const seed = parseSeed(values.seed);
+if (values.statements) {
+  const seeds = parseCount("seeds", values.seeds, quick ? 3 : 10, 1);
+  process.exit(await runStatementCampaign(seed, seeds, quick ? 0.1 : 1, json));
 }
-
-function numberOption(name: "seed" | "seeds" | "events", fallback: number) {
-  const value = values[name] === undefined ? fallback : Number(values[name]);
-  return Number.isInteger(value) && value > 0 ? value : failUsage(`--${name} takes a whole number`);
-}
-
-/** Parses a number of faults, or a list in order: `kill,cut,postgres`. */
-function parseFaults(seed: number): Fault[] {
-  const given = values.faults ?? (values.quick ? "12" : "100");
-  if (/^\d+$/.test(given)) return drawFaults(seed, Number(given));
-  return given
-    .split(",")
-    .map((name) => FAULTS.find((fault) => fault === name) ?? failUsage(`there is no fault "${name}"`));
-}
-
-const seed = numberOption("seed", 1 + Math.floor(Math.random() * 1_000_000));
-if (values.statements)
-  process.exit(
-    await runStatementCampaign(
-      seed,
-      numberOption("seeds", values.quick ? 3 : 10),
-      values.quick ? 0.1 : 1,
-      values.json === true,
-    ),
-  );
 if (values.bugs) process.exit((await runPlantedBugs(positionals, seed, (line) => console.log(line))) > 0 ? 1 : 0);
 const { problems, lines } = await runDeliveryCampaign({
   seed,
-  events: numberOption("events", values.quick ? 5_000 : 100_000),
-  faults: parseFaults(seed),
-  print: (line) => (values.json ? undefined : console.log(line)),
+  events: parseCount("events", values.events, quick ? 5_000 : 100_000, 1),
+  faults: parseFaults(values.faults ?? (quick ? "12" : "100"), FAULTS, (count) => drawFaults(seed, count)),
+  print: (line) => (json ? undefined : console.log(line)),
 });
-if (values.json) console.log(JSON.stringify(summarizeProblems(problems)));
-else for (const line of lines) console.log(line);
-process.exit(problems.length > 0 ? 1 : 0);
+endWith({ problems, lines: json ? [JSON.stringify(summarizeProblems(problems))] : lines });

@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Dispatcher, Pool } from "undici";
-import { openPostgresProcesses } from "../faults/process/postgres-processes.ts";
+import { openPostgresProcesses } from "../faults/harness/postgres-processes.ts";
 import {
   createEnvironment,
-  createServiceProcess,
-  findFreePort,
-  runDunlin,
-  type ServiceProcess,
-} from "../faults/process/service-process.ts";
+  createMerchantByCommand,
+  createServiceFleet,
+  type ServiceFleet,
+} from "../faults/harness/service-fleet.ts";
+import { findFreePort } from "../free-port.ts";
 import { type FuzzTarget, sendBrokenFraming } from "./broken-framing.ts";
 import { isListedRule } from "./expected-answer.ts";
 import { createHostileRequest, type HostileRequest } from "./hostile-requests.ts";
@@ -67,20 +67,23 @@ export async function fuzzService(options: FuzzOptions): Promise<FuzzResult> {
     DUNLIN_BASE_URL: `https://127.0.0.1:${port}`,
     DUNLIN_METRICS_PORT: String(metricsPort),
   });
-  const service = createServiceProcess(env, (how) => problems.push(how), ["serve", "--roles", "api,decide"]);
+  const fleet = createServiceFleet({
+    environment: () => env,
+    words: ["serve", "--roles", "api,decide"],
+    onEnd: (_process, how) => problems.push(how),
+  });
   const clean = () => {
-    service.abandon();
+    fleet.abandon();
     openPostgresProcesses(dataDir).aim(true).fire();
     rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   };
   process.once("exit", clean);
   try {
-    await service.start();
+    await fleet.start();
     const limits = ["--rate-per-second", "1000000", "--rate-burst", "1000000"];
-    const merchant = await runDunlin(env, ["merchant", "create", "--name", "Fuzz", ...limits, "--json"]);
-    const { apiKey } = JSON.parse(merchant) as { apiKey: string };
+    const { apiKey } = await createMerchantByCommand(env, "Fuzz", limits);
     const ca = readFileSync(join(dataDir, "tls", "ca.pem"), "utf8");
-    return await runRequests(options, { port, ca, apiKey }, service, metricsPort, problems);
+    return await runRequests(options, { port, ca, apiKey }, fleet, metricsPort, problems);
   } finally {
     clean();
     process.removeListener("exit", clean);
@@ -90,7 +93,7 @@ export async function fuzzService(options: FuzzOptions): Promise<FuzzResult> {
 async function runRequests(
   { requests, seed, bodies, print }: FuzzOptions,
   target: FuzzTarget,
-  service: ServiceProcess,
+  fleet: ServiceFleet,
   metricsPort: number,
   problems: string[],
 ): Promise<FuzzResult> {
@@ -151,8 +154,8 @@ async function runRequests(
   const growthMiB = memoryGrowthMib(looks);
   if (growthMiB > GROWTH_MAX_MIB) complain(`memory grew by ${growthMiB} MiB`);
   await pool.close();
-  for (const line of service.complaints) complain(`logged: ${line}`);
-  const { code } = await service.terminate();
+  for (const { level, text } of fleet.lines) if (level !== "warn") complain(`logged: ${text}`);
+  const { code } = await fleet.processes[0]!.terminate();
   if (code !== 0) complain(`the service ended with ${code}`);
   return { problems, answers, rules, growthMiB, sockets, seconds };
 }

@@ -1,7 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { chmodSync, rmSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
@@ -13,28 +10,27 @@ import { startEmbedded } from "../../../src/postgres/embedded/start.ts";
 import { migrate } from "../../../src/postgres/migrate.ts";
 import { anchorClock, createRealPorts } from "../../../src/process/clock.ts";
 import type { SecretKeys } from "../../../src/tables/secret-box.ts";
-import { openPostgresProcesses } from "../process/postgres-processes.ts";
-import { createEnvironment } from "../process/service-process.ts";
-import { readStoredRows } from "../process/stored-rows.ts";
-import type { Problem } from "../process/verify-records.ts";
-import { type Fault, injectFaults } from "./delivery-faults.ts";
-import { createDeliveryFleet } from "./delivery-fleet.ts";
+import { type CampaignOptions, type CampaignResult, type CampaignStage, runCampaign } from "../harness/campaign.ts";
+import { openPostgresProcesses } from "../harness/postgres-processes.ts";
+import type { ReportProblem } from "../harness/problems.ts";
+import { type Receiver, type Reply, startReceiver } from "../harness/receiver.ts";
+import {
+  createEnvironment,
+  createServiceFleet,
+  type Interval,
+  type ServiceFleet,
+  SOURCE_PRELOAD,
+  stopInTime,
+} from "../harness/service-fleet.ts";
+import { readStoredRows } from "../harness/stored-rows.ts";
+import { verifyEvents, verifyReceiver } from "../harness/verify-events.ts";
+import { type Fault, injectFaults, roleOf } from "./delivery-faults.ts";
 import { formatSummary } from "./delivery-summary.ts";
-import { startEventFeed } from "./event-feed.ts";
-import { startReceiver } from "./event-receiver.ts";
-import { verifyEvents } from "./verify-events.ts";
+import { type EventFeed, startEventFeed } from "./event-feed.ts";
 
-export interface TortureOptions {
-  seed: number;
+export interface DeliveryCampaignOptions extends CampaignOptions {
   events: number;
   faults: readonly Fault[];
-  print(line: string): void;
-}
-
-export interface TortureResult {
-  problems: Problem[];
-  /** The table and the problems. */
-  lines: string[];
 }
 
 /** Speed of service time: the schedule's hours take seconds. */
@@ -43,56 +39,46 @@ const PROCESSES = 2;
 const MERCHANTS = 40;
 const CONCURRENCY_CAP = 5;
 const SLOW_MERCHANTS = 4;
+const SLOW_REPLY: Reply = { answer: "ok", afterMs: [3_500, 3_500] };
+const REPLIES: readonly (readonly [Reply, number])[] = [
+  [{ answer: "ok" }, 63],
+  [{ answer: "ok", afterMs: [1_000, 5_000] }, 8],
+  [{ answer: "refuse", afterMs: [1_000, 5_000] }, 2],
+  [{ answer: "cut body" }, 3],
+  [{ answer: "endless body" }, 0.6],
+  [{ answer: "refuse" }, 14],
+  [{ answer: "busy" }, 2],
+  [{ answer: "hang up" }, 6],
+  [{ answer: "hang up", afterMs: [4_000, 4_000] }, 0.6],
+];
+/** Share of permanently refused events, which become exhausted. */
+const REFUSED_EVENTS = 0.06;
 const CONNECTIONS = 4;
 /** After this long without progress the run is stuck. The longest delay of the schedule lasts 3.6 s. */
 const STALL_MS = 20_000;
 
-/** Runs the campaign in a temporary folder. Removes it and ends all processes afterwards. */
-export async function runDeliveryCampaign(options: TortureOptions): Promise<TortureResult> {
-  const root = await mkdtemp(join(tmpdir(), "dunlin-torture-"));
-  // PostgreSQL runs as another user if this process runs as root.
-  chmodSync(root, 0o755);
-  const ends: (() => void)[] = [];
-  const clean = () => {
-    for (const end of ends.splice(0).reverse()) end();
-    openPostgresProcesses(root).aim(true).fire();
-    rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
-  };
-  const interrupted = () => process.exit(130);
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, interrupted);
-  process.once("exit", clean);
-  const problems: Problem[] = [];
-  try {
-    return { problems, lines: await run(options, root, ends, problems) };
-  } catch (error) {
-    problems.push({ invariant: "the run", says: (error as Error).stack! });
-    const lines = problems.map(({ invariant, says }) => `${invariant}: ${says}`);
-    return { problems, lines: [...lines, "", `Broken with --seed ${options.seed}.`] };
-  } finally {
-    clean();
-    process.removeListener("exit", clean);
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.removeListener(signal, interrupted);
-  }
-}
+/** Kills, stops and disconnects processes that deliver, and their PostgreSQL, while merchants' endpoints fail. */
+export const runDeliveryCampaign = (options: DeliveryCampaignOptions): Promise<CampaignResult> =>
+  runCampaign(options, (stage) => runStage(options, stage));
 
 const WAITING = prepared(
   "torture_waiting",
   "select count(*)::int as waiting, coalesce(sum(attempts), 0)::int as attempts from deliveries",
 );
 
-async function run(
-  { seed, events, faults, print }: TortureOptions,
-  root: string,
-  ends: (() => void)[],
-  problems: Problem[],
+async function runStage(
+  { seed, events, faults, print }: DeliveryCampaignOptions,
+  { root, ends, problems, broken }: CampaignStage,
 ) {
   print(`seed ${seed}: ${events} events, ${faults.length} faults, service time ${RATE} times as fast`);
-  const broken = (invariant: string, says: string) => {
-    problems.push({ invariant, says });
-    print(`          BROKEN ${invariant}: ${says}`);
-  };
+  const postgres = openPostgresProcesses(root);
+  ends.push(() => postgres.aim(true).fire());
   const tls = await ensureLocalCertificate(join(root, "endpoint"), "127.0.0.1", new Date());
-  const receiver = await startReceiver({ seed, tls, cap: CONCURRENCY_CAP, sluggish: SLOW_MERCHANTS });
+  const receiver = await startReceiver({
+    ...{ seed, tls, replies: REPLIES, cap: CONCURRENCY_CAP },
+    refused: { share: REFUSED_EVENTS, keyOf: ({ id }) => id },
+    slow: { merchants: SLOW_MERCHANTS, reply: SLOW_REPLY },
+  });
   ends.push(receiver.close);
   const log = pino({ level: "fatal" }, pino.destination(2));
   const onFatal = (error: Error) => broken("I12", `PostgreSQL did not come back: ${error.message}`);
@@ -102,29 +88,28 @@ async function run(
   const ports = createRealPorts(await anchorClock(db, RATE, new Date()));
   const secretKeys = [randomBytes(32)];
   const merchants = await createMerchants(db, receiver.port, secretKeys, ports);
-  const fleet = createDeliveryFleet({
-    broken,
-    environment: (_number, role) =>
-      createEnvironment({
-        DATABASE_URL: urlOf(embedded.address, role),
-        DUNLIN_DATA: join(root, "service"),
-        DUNLIN_SECRET_KEY: secretKeys[0]!.toString("base64"),
-        DUNLIN_CLOCK_RATE: String(RATE),
-        DUNLIN_CLOCK_RATE_CONFIRM: "yes",
-        DUNLIN_WEBHOOK_ALLOW: `127.0.0.1/32:${receiver.port}`,
-        DUNLIN_WEBHOOK_CA: tls.caFile,
-      }),
-    onStart: async (role) => {
-      await db.run(prepared(`torture_${role}`, `create role ${role} superuser login`));
-    },
+  const shared = {
+    DUNLIN_DATA: join(root, "service"),
+    DUNLIN_SECRET_KEY: secretKeys[0]!.toString("base64"),
+    DUNLIN_CLOCK_RATE: String(RATE),
+    DUNLIN_CLOCK_RATE_CONFIRM: "yes",
+    DUNLIN_WEBHOOK_ALLOW: `127.0.0.1/32:${receiver.port}`,
+    DUNLIN_WEBHOOK_CA: tls.caFile,
+  };
+  const fleet = createServiceFleet({
+    preloads: [SOURCE_PRELOAD],
+    environment: (number) => createEnvironment({ ...shared, DATABASE_URL: urlOf(embedded.address, roleOf(number)) }),
+    words: ["serve", "--roles", "deliver"],
+    onEnd: (_process, how) => broken("I12", how),
   });
   ends.push(fleet.abandon);
+  // A process has a database role of its own, by which its connections are found.
+  await createRoles(db, PROCESSES + faults.length);
   for (let number = 0; number < PROCESSES; number++) await fleet.start();
 
   const { now, newId } = ports;
   const feeding = startEventFeed({ seed, db, merchants, sluggish: SLOW_MERCHANTS, events, now, newId });
   ends.push(feeding.stop);
-  const postgres = openPostgresProcesses(root);
   const { journal } = receiver;
   const onStep = (share: number) => feeding.allow(Math.min(1, share + 1 / Math.max(1, faults.length)));
   const { isIdle } = feeding;
@@ -133,31 +118,48 @@ async function run(
   feeding.stop();
   receiver.calm();
   const drainedMs = await waitUntilDrained(db, () => journal.length, broken);
-  for (const life of fleet.running()) await fleet.terminate(life);
+  for (const process of fleet.running()) await stopInTime(process, broken);
+  const counts = await verifyMerchants(db, merchants, { receiver, feeding, fleet, outages }, { problems, broken });
+  await db.close();
+  await embedded.stop();
+  return formatSummary({ counts: { ...counts, drainedMs }, faults, fleet });
+}
 
-  const counts: Record<string, number> = { drainedMs, merchants: merchants.length, processes: fleet.lives.length };
-  const known = new Set<string>();
-  const { bodies, changed, overCap } = receiver;
-  const { committed, withdrawnAt } = feeding;
-  const byMerchant = Map.groupBy(journal, ({ merchant }) => merchant);
+interface Evidence {
+  receiver: Receiver;
+  feeding: EventFeed;
+  fleet: ServiceFleet;
+  outages: readonly Interval[];
+}
+
+/** Compares the records of all sides. Returns counts for the table. */
+async function verifyMerchants(
+  db: Database,
+  merchants: readonly Merchant[],
+  { receiver, feeding, fleet, outages }: Evidence,
+  { problems, broken }: Pick<CampaignStage, "problems" | "broken">,
+) {
+  const counts: Record<string, number> = {};
+  const stored = new Set<string>();
+  const { bodies } = receiver;
+  const { withdrawnAt } = feeding;
+  const byMerchant = Map.groupBy(receiver.journal, ({ merchant }) => merchant);
   for (const [index, { id }] of merchants.entries()) {
     const rows = await readStoredRows(db, id);
-    for (const event of rows.events) known.add(event.id);
-    const own = byMerchant.get(index) ?? [];
-    const books = { rows, journal: own, bodies, lives: fleet.lives, outages, committed, withdrawnAt };
-    const found = verifyEvents(books);
+    for (const event of rows.events) stored.add(event.id);
+    const journal = byMerchant.get(index) ?? [];
+    const found = verifyEvents({ rows, journal, bodies, processes: fleet.processes, outages, withdrawnAt });
     problems.push(...found.problems);
     for (const [name, count] of Object.entries(found.counts)) counts[name] = (counts[name] ?? 0) + count;
   }
-  for (const id of committed)
-    if (!known.has(id)) problems.push({ invariant: "I3", says: `event ${id}: was committed and is gone` });
-  for (const id of bodies.keys())
-    if (!known.has(id)) problems.push({ invariant: "I3", says: `event ${id}: was sent and is not stored` });
-  for (const id of changed) problems.push({ invariant: "I6", says: `event ${id}: came with two bodies` });
-  for (const says of overCap) problems.push({ invariant: "I13", says });
-  await db.close();
-  await embedded.stop();
-  return formatSummary({ seed, counts, faults, fleet, problems });
+  for (const id of feeding.committed) if (!stored.has(id)) broken("I3", `event ${id}: was committed and is gone`);
+  verifyReceiver(receiver, stored, broken);
+  return counts;
+}
+
+async function createRoles(db: Database, count: number) {
+  for (let number = 0; number < count; number++)
+    await db.run(prepared("", `create role ${roleOf(number)} superuser login`));
 }
 
 async function createMerchants(
@@ -180,11 +182,7 @@ function urlOf(address: Address, role: string): string {
 }
 
 /** Resolves with the milliseconds until no delivery waits. */
-async function waitUntilDrained(
-  db: Database,
-  requests: () => number,
-  broken: (invariant: string, says: string) => void,
-) {
+async function waitUntilDrained(db: Database, requests: () => number, broken: ReportProblem) {
   const began = Date.now();
   let last = "";
   let movedAt = began;

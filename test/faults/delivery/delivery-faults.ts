@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { integerBetween, keyedRandom } from "../../../simulator/world/keyed-random.ts";
 import { type Database, prepared } from "../../../src/postgres/database.ts";
-import type { PostgresProcesses } from "../process/postgres-processes.ts";
-import type { DeliveryFleet, ProcessLife } from "./delivery-fleet.ts";
-import type { Arrival } from "./event-receiver.ts";
+import { drawFaults as drawByShare } from "../harness/campaign.ts";
+import type { PostgresProcesses } from "../harness/postgres-processes.ts";
+import type { ReportProblem } from "../harness/problems.ts";
+import type { Arrival } from "../harness/receiver.ts";
+import { type Interval, type ServiceFleet, type ServiceProcess, stopInTime } from "../harness/service-fleet.ts";
 
 /**
  * The kinds of faults:
@@ -29,23 +31,16 @@ const FAULT_SHARES: Record<Fault, number> = {
   restart: 6,
 };
 
-/** Returns `count` faults, each kind by its share, in an order that the seed decides. */
-export function drawFaults(seed: number, count: number): Fault[] {
-  const total = FAULTS.reduce((sum, fault) => sum + FAULT_SHARES[fault], 0);
-  const all = FAULTS.flatMap((fault) => Array<Fault>(Math.round((FAULT_SHARES[fault] * count) / total)).fill(fault));
-  // The most common fault fills up the rest lost by rounding.
-  while (all.length < count) all.push("kill");
-  return all
-    .slice(0, count)
-    .map((fault, index) => ({ fault, at: keyedRandom(seed, "order", index) }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ fault }) => fault);
-}
+/** The most common fault fills up the rest. */
+export const drawFaults = (seed: number, count: number): Fault[] => drawByShare(seed, count, FAULT_SHARES, "kill");
+
+/** The database role of process number n. */
+export const roleOf = (number: number) => `process_${number}`;
 
 export interface FaultOptions {
   seed: number;
   faults: readonly Fault[];
-  fleet: DeliveryFleet;
+  fleet: ServiceFleet;
   postgres: PostgresProcesses;
   db: Database;
   journal: readonly Arrival[];
@@ -53,13 +48,13 @@ export interface FaultOptions {
   onStep(share: number): void;
   /** Whether no event can be sent now. */
   isIdle(): Promise<boolean>;
-  broken(invariant: string, says: string): void;
+  broken: ReportProblem;
   print(line: string): void;
 }
 
 export interface InjectedFaults {
   /** Periods in which the database was down, or some of its connections were cut. */
-  outages: { from: number; to: number }[];
+  outages: Interval[];
 }
 
 const PAUSE_MS = [300, 1_200] as const;
@@ -82,7 +77,7 @@ const epochs = async (db: Database) => (await db.run<{ epochs: string }>(EPOCHS)
 
 /** Injects all faults in turn, each when work has continued after the previous one. */
 export async function injectFaults(options: FaultOptions): Promise<InjectedFaults> {
-  const { seed, faults, fleet, postgres, db, journal, print } = options;
+  const { seed, faults, fleet, journal, print } = options;
   const outages: InjectedFaults["outages"] = [];
   const began = Date.now();
   for (const [index, fault] of faults.entries()) {
@@ -90,9 +85,9 @@ export async function injectFaults(options: FaultOptions): Promise<InjectedFault
     options.onStep(index / faults.length);
     await sleep(integerBetween(draw("pause"), ...PAUSE_MS));
     const running = fleet.running();
-    const life = running[Math.floor(draw("who") * running.length)]!;
+    const process = running[Math.floor(draw("who") * running.length)]!;
     const at = Date.now();
-    const what = await injectFault(fault, life, draw, { fleet, postgres, db, outages });
+    const what = await injectFault(fault, process, draw, { ...options, outages });
     const seen = journal.length;
     for (const deadline = Date.now() + RECOVERY_MS_MAX; journal.length < seen + RECOVERY_ARRIVALS; await sleep(20)) {
       // A fault can outlast the events that were left to send.
@@ -108,20 +103,20 @@ export async function injectFaults(options: FaultOptions): Promise<InjectedFault
   return { outages };
 }
 
-interface Tools extends Pick<FaultOptions, "fleet" | "postgres" | "db"> {
+interface Tools extends Pick<FaultOptions, "fleet" | "postgres" | "db" | "broken"> {
   outages: InjectedFaults["outages"];
 }
 
 async function injectFault(
   fault: Fault,
-  life: ProcessLife,
+  target: ServiceProcess,
   draw: (what: string) => number,
   tools: Tools,
 ): Promise<string> {
-  const { fleet, postgres, db, outages } = tools;
-  const who = `process ${life.number}`;
+  const { fleet, postgres, db, outages, broken } = tools;
+  const who = `process ${target.number}`;
   if (fault === "kill" || fault === "end") {
-    await (fault === "kill" ? fleet.kill(life) : fleet.terminate(life));
+    await (fault === "kill" ? target.kill() : stopInTime(target, broken));
     await fleet.start();
     return `${fault === "kill" ? "SIGKILL" : "SIGTERM"} to ${who}`;
   }
@@ -131,11 +126,11 @@ async function injectFault(
     const ms = fault === "overslept" ? LEASE_EXPIRED_MS : integerBetween(draw("ms"), least, most);
     const cut = async () => {
       const before = await epochs(db);
-      await db.run(TERMINATE_BACKENDS, [life.role]);
+      await db.run(TERMINATE_BACKENDS, [roleOf(target.number)]);
       const deadline = Date.now() + SLEEP_MS[1];
       while (untilTaken && (await epochs(db)) === before && Date.now() < deadline) await sleep(5);
     };
-    await fleet.sleep(life, ms, fault === "cut" ? cut : undefined);
+    await target.sleep(ms, fault === "cut" ? cut : undefined);
     const words = untilTaken ? ` until ${ms} ms after others took its work` : ` for ${ms} ms`;
     return `SIGSTOP to ${who}${words}${fault === "cut" ? ", its connections cut" : ""}`;
   }

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { withPatchedCopy } from "../../patched-copy.ts";
+import type { ProblemSummary } from "../harness/problems.ts";
 import { PLANTED_DELIVERY_BUGS, type PlantedBug } from "./planted-bugs.ts";
-import type { ProblemSummary } from "./problem-summary.ts";
 
 const EVENTS = 2_500;
 /** Some bugs show only by chance, so other seeds are tried. */

@@ -1,12 +1,11 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { runDunlin } from "../harness/service-fleet.ts";
 import type { Worker } from "./service-worker.ts";
 
 /** A fault must be visible everywhere within this long. */
 const EVIDENCE_MS_MAX = 60_000;
 const POLL_MS = 1_000;
+const DOCTOR_MS_MAX = 20_000;
 
 type Samples = ReadonlyMap<string, number>;
 
@@ -90,19 +89,9 @@ function hasWarned(samples: Samples, before: Samples, names: RegExp): boolean {
   });
 }
 
-async function runDoctor({ environment }: Worker, program: string): Promise<string> {
-  const words = [join(program, "bin", "dunlin.js"), "doctor"];
-  const child = spawn(process.execPath, words, { env: environment, stdio: ["ignore", "pipe", "pipe"] });
-  const late = setTimeout(() => child.kill("SIGKILL"), 20_000);
-  let text = "";
-  for (const stream of [child.stdout!, child.stderr!])
-    stream.on("data", (chunk) => {
-      text += chunk;
-    });
-  await once(child, "close");
-  clearTimeout(late);
-  return text;
-}
+/** The command ends with an error when it finds one, so its output counts either way. */
+const runDoctor = async ({ environment }: Worker, program: string): Promise<string> =>
+  (await runDunlin(environment, ["doctor"], { program, limitMs: DOCTOR_MS_MAX })).text;
 
 /** @param sinceS  seconds since the fault began; earlier log lines do not count */
 function isReported(text: string, told: ExpectedEvidence["doctor"], sinceS: number): boolean {

@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { integerBetween, keyedRandom } from "../../../simulator/world/keyed-random.ts";
+import { integerBetween } from "../../../simulator/world/keyed-random.ts";
+import { drawFaults as drawByShare } from "../harness/campaign.ts";
+import type { Receiver } from "../harness/receiver.ts";
 import type { ExpectedEvidence } from "./fault-evidence.ts";
 import type { PostgresServer } from "./postgres-server.ts";
 import { type Worker, waitUntilReady } from "./service-worker.ts";
-import type { Merchants } from "./simulated-merchants.ts";
 
 /** Each kind with its share of a campaign. */
 const FAULT_SHARES = {
@@ -27,17 +28,8 @@ const FAULT_SHARES = {
 export type Fault = keyof typeof FAULT_SHARES;
 export const FAULTS = Object.keys(FAULT_SHARES) as Fault[];
 
-/** Returns `count` faults, each kind by its share, in an order that the seed decides. */
-export function drawFaults(seed: number, count: number): Fault[] {
-  const total = Object.values(FAULT_SHARES).reduce((sum, share) => sum + share, 0);
-  const all = FAULTS.flatMap((fault) => Array<Fault>(Math.round((FAULT_SHARES[fault] * count) / total)).fill(fault));
-  while (all.length < count) all.push("process killed");
-  return all
-    .map((fault, index) => ({ fault, at: keyedRandom(seed, "order", index) }))
-    .sort((a, b) => a.at - b.at)
-    .slice(0, count)
-    .map(({ fault }) => fault);
-}
+export const drawFaults = (seed: number, count: number): Fault[] =>
+  drawByShare(seed, count, FAULT_SHARES, "process killed");
 
 /** A fault with its begin, its end, and the signs by which an operator sees it. */
 export interface FaultInjection {
@@ -53,7 +45,7 @@ export interface FaultInjection {
 export interface Tools {
   server: PostgresServer;
   workers: readonly Worker[];
-  merchants: Merchants;
+  receiver: Receiver;
   /** Makes a newer version of the program, whose schema has one migration more. Returns its version. */
   newVersion(): string;
 }
@@ -82,7 +74,7 @@ export function prepareFault(fault: Fault, draw: (what: string) => number, tools
         async make() {
           victim.expect("any");
           await server.stop();
-          victim.signal("SIGKILL");
+          victim.process().signal("SIGKILL");
           await isLogged(victim, /database\.unreachable/);
           await sleep(seconds(5, 20) * 1_000);
           await server.start();
@@ -142,9 +134,7 @@ export function prepareFault(fault: Fault, draw: (what: string) => number, tools
           doctor: { troubles: /process\.(stalled|silent)/ },
         },
         async make() {
-          victim.signal("SIGSTOP");
-          await sleep(seconds(10, 40) * 1_000);
-          victim.signal("SIGCONT");
+          await victim.process().sleep(seconds(10, 40) * 1_000);
         },
       };
     case "no descriptors":
@@ -159,7 +149,7 @@ export function prepareFault(fault: Fault, draw: (what: string) => number, tools
         async make() {
           // With a lower limit, the first files that a process opens would fail permanently.
           limitTo(victim, "nofile", "16", "20000");
-          tools.merchants.cutConnections();
+          tools.receiver.cutConnections();
           await sleep(seconds(8, 20) * 1_000);
           limitTo(victim, "nofile", "20000", "20000");
         },
@@ -171,11 +161,12 @@ export function prepareFault(fault: Fault, draw: (what: string) => number, tools
         evidence: silenceEvidence(victim),
         async make() {
           victim.expect("any");
-          const pid = victim.pid();
+          const pid = victim.process().pid;
           limitTo(victim, "as", "1", "unlimited");
-          for (let looks = 0; looks < 100 && victim.pid() === pid && victim.isReady(); looks++) await sleep(100);
+          for (let looks = 0; looks < 100 && victim.process().pid === pid && victim.process().isReady(); looks++)
+            await sleep(100);
           // If it requests no more memory, the system kills it for the sake of other processes.
-          if (victim.pid() === pid) victim.signal("SIGKILL");
+          if (victim.process().pid === pid) victim.process().signal("SIGKILL");
           await sleep(500);
           await waitUntilReady(workers, READY_MS);
         },
@@ -232,7 +223,7 @@ export function prepareFault(fault: Fault, draw: (what: string) => number, tools
         async make() {
           // The supervisor restarts each ended process from the newest version.
           victim.expect("any");
-          victim.signal("SIGTERM");
+          victim.process().signal("SIGTERM");
           await sleep(12_000);
           await waitUntilReady(workers, READY_MS);
         },
@@ -243,14 +234,14 @@ export function prepareFault(fault: Fault, draw: (what: string) => number, tools
 
 async function killWorker(victim: Worker, workers: readonly Worker[]) {
   victim.expect("any");
-  victim.signal("SIGKILL");
+  victim.process().signal("SIGKILL");
   await sleep(500);
   await waitUntilReady(workers, READY_MS);
 }
 
 /** A silent process is reported by the others. */
 const silenceEvidence = (victim: Worker): ExpectedEvidence => {
-  const pid = victim.pid();
+  const pid = victim.process().pid;
   return {
     log: new RegExp(`process\\.silent.*\\b${pid}\\b|\\b${pid}\\b.*process\\.silent`),
     warns: /process\.silent/,
@@ -259,7 +250,7 @@ const silenceEvidence = (victim: Worker): ExpectedEvidence => {
 };
 
 function limitTo(worker: Worker, what: "nofile" | "as", soft: string, hard: string) {
-  spawnSync("prlimit", ["--pid", String(worker.pid()), `--${what}=${soft}:${hard}`]);
+  spawnSync("prlimit", ["--pid", String(worker.process().pid), `--${what}=${soft}:${hard}`]);
 }
 
 /** Waits until a process has logged such a line. On a busy machine, its start takes seconds. */

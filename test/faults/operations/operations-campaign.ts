@@ -1,17 +1,5 @@
 import { randomBytes } from "node:crypto";
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
@@ -20,19 +8,18 @@ import { ensureLocalCertificate } from "../../../src/http/local-certificate.ts";
 import { migrate } from "../../../src/postgres/migrate.ts";
 import { anchorClock, createRealPorts } from "../../../src/process/clock.ts";
 import { openDatabaseTunnel } from "../../database-tunnel.ts";
-import { openPostgresProcesses } from "../process/postgres-processes.ts";
-import type { Problem } from "../process/verify-records.ts";
+import { type CampaignOptions, type CampaignResult, type CampaignStage, runCampaign } from "../harness/campaign.ts";
+import { openPostgresProcesses } from "../harness/postgres-processes.ts";
+import { type Interval, stopInTime } from "../harness/service-fleet.ts";
 import { EVIDENCE_PLACES, type SeenEvidence, startCollecting } from "./fault-evidence.ts";
 import { type Fault, prepareFault, type Tools } from "./operation-faults.ts";
 import { startPostgresServer } from "./postgres-server.ts";
 import { startWorker, type Worker, waitUntilReady } from "./service-worker.ts";
-import { openMerchants } from "./simulated-merchants.ts";
-import { type Interval, verifyCampaign } from "./verify-campaign.ts";
+import { openMerchantEndpoint, startMerchants } from "./simulated-merchants.ts";
+import { verifyCampaign } from "./verify-campaign.ts";
 
-export interface CampaignOptions {
-  seed: number;
+export interface OperationsCampaignOptions extends CampaignOptions {
   faults: readonly Fault[];
-  print(line: string): void;
 }
 
 const ROOT = join(import.meta.dirname, "../../..");
@@ -45,50 +32,17 @@ const RATE = 600;
 const READY_MS = 60_000;
 /** Work must continue within this long after a fault is over. */
 const PROGRESS_MS = 10_000;
-const STOP_MS = 36_000;
 const CLIENT_WAITS_MS = 40_000;
 
-/** Runs one campaign in a temporary folder. Removes it and ends all processes afterwards. */
-export async function runOperationsCampaign({ seed, faults, print }: CampaignOptions) {
-  const problems: Problem[] = [];
-  const broken = (invariant: string, says: string) => {
-    problems.push({ invariant, says });
-    print(`          BROKEN ${invariant}: ${says}`);
-  };
-  const root = await mkdtemp(join(tmpdir(), "dunlin-operations-"));
-  chmodSync(root, 0o755);
-  const ends: (() => unknown)[] = [];
-  const clean = async () => {
-    for (const end of ends.splice(0).reverse()) await end();
-    rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
-  };
-  const interrupted = () => void clean().finally(() => process.exit(130));
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, interrupted);
-  // A crash of the campaign itself must leave no process behind.
-  const crashed = () => {
-    for (const end of ends) void end();
-    openPostgresProcesses(root).aim(true).fire();
-  };
-  process.once("exit", crashed);
-  try {
-    const lines = await runFaults({ seed, faults, print }, root, ends, broken);
-    return { problems, lines };
-  } catch (error) {
-    broken("the run", (error as Error).stack!);
-    return { problems, lines: [`Broken with --seed ${seed}.`] };
-  } finally {
-    await clean();
-    process.removeListener("exit", crashed);
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.removeListener(signal, interrupted);
-  }
-}
+/** Exposes three machines and their PostgreSQL to one fault after the other. */
+export const runOperationsCampaign = (options: OperationsCampaignOptions): Promise<CampaignResult> =>
+  runCampaign(options, (stage) => runFaults(options, stage));
 
 async function runFaults(
-  { seed, faults, print }: CampaignOptions,
-  root: string,
-  ends: (() => unknown)[],
-  broken: (invariant: string, says: string) => void,
+  { seed, faults, print }: OperationsCampaignOptions,
+  { root, ends, broken }: CampaignStage,
 ): Promise<string[]> {
+  ends.push(() => openPostgresProcesses(root).aim(true).fire());
   const server = await startPostgresServer(root);
   ends.push(server.close);
   await migrate(server.address, pino({ level: "silent" }));
@@ -99,20 +53,13 @@ async function runFaults(
   mkdirSync(dataDir);
   const secretKey = randomBytes(32);
   const tls = await ensureLocalCertificate(join(root, "endpoint"), "127.0.0.1", new Date());
-  const opened = await openMerchants({
-    count: MERCHANTS,
-    everyMs: PUSH_INTERVAL_MS,
-    db,
-    ports,
-    secretKeys: [secretKey],
-    tls,
-    broken,
-  });
+  const endpoint = await openMerchantEndpoint(seed, tls);
+  ends.push(endpoint.receiver.close);
   const settings = {
     DUNLIN_SECRET_KEY: secretKey.toString("base64"),
     DUNLIN_CLOCK_RATE: String(RATE),
     DUNLIN_CLOCK_RATE_CONFIRM: "yes",
-    DUNLIN_WEBHOOK_ALLOW: `127.0.0.1/32:${opened.port}`,
+    DUNLIN_WEBHOOK_ALLOW: `127.0.0.1/32:${endpoint.receiver.port}`,
     DUNLIN_WEBHOOK_CA: tls.caFile,
   };
   const versions = createVersions(root);
@@ -127,15 +74,13 @@ async function runFaults(
       throw new Error(`process ${number} was not ready: ${worker.lines.at(-1)?.text}`);
   }
   const ca = readFileSync(join(dataDir, "tls", "ca.pem"), "utf8");
-  const merchants = await opened.begin(
-    workers.map(({ baseUrl }) => baseUrl),
-    ca,
-  );
-  ends.push(merchants.close);
+  const baseUrls = workers.map(({ baseUrl }) => baseUrl);
+  const pushing = { endpoint, count: MERCHANTS, everyMs: PUSH_INTERVAL_MS, baseUrls, ca };
+  const merchants = await startMerchants({ ...pushing, db, ports, secretKeys: [secretKey], broken });
   const begun = Date.now();
   await waitForProgress(() => merchants.goesOn(begun));
 
-  const tools: Tools = { server, workers, merchants, newVersion: versions.make };
+  const tools: Tools = { server, workers, receiver: endpoint.receiver, newVersion: versions.make };
   const intervals: Interval[] = [];
   const sightings: SeenEvidence[] = [];
   for (const [index, fault] of faults.entries()) {
@@ -168,12 +113,8 @@ async function runFaults(
     );
   }
   await merchants.stop();
-  const counts = await verifyCampaign({ db, ports, anchor, merchants, intervals, broken });
-  for (const worker of workers) {
-    const { code, ms } = await worker.end();
-    if (code !== 0 || ms > STOP_MS)
-      broken("stops", `process ${worker.number} ended with ${code} after ${ms} ms: ${lastLogOf(worker)}`);
-  }
+  const counts = await verifyCampaign({ db, ports, anchor, endpoint, merchants, intervals, broken });
+  for (const worker of workers) await stopInTime(worker.process(), broken);
   const worst = (place: (typeof EVIDENCE_PLACES)[number]) =>
     Math.max(0, ...sightings.map((seen) => (seen[place] ?? 0) / 1_000)).toFixed(1);
   return [
@@ -184,12 +125,6 @@ async function runFaults(
     `  seen at the latest after: log ${worst("log")} s, metric ${worst("metric")} s, doctor ${worst("doctor")} s`,
   ];
 }
-
-const lastLogOf = ({ lines }: Worker) =>
-  lines
-    .slice(-3)
-    .map(({ text }) => text)
-    .join(" ");
 
 /** Returns the milliseconds until work continues; null if it does not. */
 async function waitForProgress(isOn: () => boolean, limitMs = 2 * PROGRESS_MS): Promise<number | null> {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { type Address, type Database, openDatabase, prepared } from "../../../src/postgres/database.ts";
 import { type EmbeddedDatabase, startEmbedded } from "../../../src/postgres/embedded/start.ts";
-import { openPostgresProcesses } from "../process/postgres-processes.ts";
+import { openPostgresProcesses } from "../harness/postgres-processes.ts";
 
 /** The PostgreSQL of a campaign, which can fail in many ways. */
 export interface PostgresServer {

@@ -5,105 +5,79 @@ import type { Ports } from "../../../src/domain/ports.ts";
 import { createMerchant } from "../../../src/merchants/merchant-settings.ts";
 import type { Database } from "../../../src/postgres/database.ts";
 import type { SecretKeys } from "../../../src/tables/secret-box.ts";
-import { startTlsEndpoint } from "../../tls-endpoint.ts";
+import type { ReportProblem } from "../harness/problems.ts";
+import { type Receiver, startReceiver } from "../harness/receiver.ts";
 
 /** The first arrival of an event; `at` is real time. */
-export interface Arrival {
+export interface FirstArrival {
   at: number;
-  type: string;
   invoiceId: string;
   /** Service time in milliseconds; null: none. */
   idealAt: number | null;
 }
 
-/** The records that merchants pushed, and the events that arrived at their endpoints. */
-export interface Merchants {
+/** The merchants' endpoint, which always answers, and the events that arrived there. */
+export interface MerchantEndpoint {
+  receiver: Receiver;
   /** By event. */
-  arrivals: Map<string, Arrival>;
+  arrivals: Map<string, FirstArrival>;
   /** When the `pause_collection` of each invoice arrived. */
   pausedAt: Map<string, number>;
+}
+
+/** The records that merchants pushed. */
+export interface Merchants {
   /** When an invoice, with its failed attempt, was acknowledged; real time. */
   acknowledgedAt: Map<string, number>;
-  merchantIds: readonly string[];
   /** Whether every merchant has an invoice acknowledged at or after `at` whose event has arrived. */
   goesOn(at: number): boolean;
-  /** Forces new connections. */
-  cutConnections(): void;
   /** Stops new invoices; resolves when all started pushes are acknowledged. */
   stop(): Promise<void>;
-  close(): void;
 }
 
 interface Options {
+  endpoint: MerchantEndpoint;
   count: number;
   /** Real milliseconds between two invoices of one merchant. */
   everyMs: number;
+  /** The addresses of the service, and the certificate of the authority that signed theirs. */
+  baseUrls: readonly string[];
+  ca: string;
   db: Database;
   ports: Ports;
   secretKeys: SecretKeys;
-  tls: { cert: string; key: string };
-  broken(invariant: string, says: string): void;
+  broken: ReportProblem;
 }
 
-interface OpenedMerchants {
-  port: number;
-  /** Begins to push to these addresses. */
-  begin(baseUrls: readonly string[], ca: string): Promise<Merchants>;
-}
-
-interface WebhookBody {
-  id: string;
-  type: string;
-  data: { invoiceId: string; idealRetryTime?: string };
-}
-
-/** Opens the merchants' endpoint. */
-export async function openMerchants(options: Options): Promise<OpenedMerchants> {
-  const { broken } = options;
-  const arrivals = new Map<string, Arrival>();
-  const bodies = new Map<string, string>();
+export async function openMerchantEndpoint(
+  seed: number,
+  tls: { cert: string; key: string },
+): Promise<MerchantEndpoint> {
+  const arrivals = new Map<string, FirstArrival>();
   const pausedAt = new Map<string, number>();
-  const sockets = new Set<{ destroy(): void }>();
-  const endpoint = await startTlsEndpoint(options.tls, 60_000, (request, response, text) => {
-    sockets.add(request.socket);
-    // `dunlin doctor` checks whether the endpoint answers.
-    if (text === "{}") return void response.writeHead(400).end();
-    const { id, type, data } = JSON.parse(text) as WebhookBody;
-    const known = bodies.get(id);
-    if (known !== undefined && known !== text) broken("one body", `event ${id} came with two bodies`);
-    bodies.set(id, text);
-    if (!arrivals.has(id)) {
-      const idealAt = data.idealRetryTime === undefined ? null : Date.parse(data.idealRetryTime);
-      arrivals.set(id, { at: Date.now(), type, invoiceId: data.invoiceId, idealAt });
-      if (type === "pause_collection") pausedAt.set(data.invoiceId, Date.now());
-    }
-    response.writeHead(200).end("{}");
+  const receiver = await startReceiver({
+    seed,
+    tls,
+    replies: [[{ answer: "ok" }, 1]],
+    onArrival({ id, type, data: { invoiceId, idealRetryTime } }, isFirst) {
+      if (!isFirst) return;
+      const idealAt = idealRetryTime === undefined ? null : Date.parse(idealRetryTime);
+      arrivals.set(id, { at: Date.now(), invoiceId, idealAt });
+      if (type === "pause_collection") pausedAt.set(invoiceId, Date.now());
+    },
   });
-  return {
-    port: endpoint.port,
-    begin: (baseUrls, ca) => startMerchant(options, { arrivals, pausedAt, sockets, endpoint }, baseUrls, ca),
-  };
+  return { receiver, arrivals, pausedAt };
 }
 
-type MerchantState = Pick<Merchants, "arrivals" | "pausedAt"> & {
-  sockets: Set<{ destroy(): void }>;
-  endpoint: { port: number; close(): void };
-};
-
-async function startMerchant(
-  { count, everyMs, db, ports, secretKeys, broken }: Options,
-  { arrivals, pausedAt, sockets, endpoint }: MerchantState,
-  baseUrls: readonly string[],
-  ca: string,
-): Promise<Merchants> {
+/** Begins to push failed invoices, each merchant at intervals. */
+export async function startMerchants(options: Options): Promise<Merchants> {
+  const { endpoint, count, everyMs, baseUrls, ca, db, ports, secretKeys, broken } = options;
   const acknowledgedAt = new Map<string, number>();
-  const merchantIds: string[] = [];
   const isStopping = new AbortController();
   const pushing: Promise<void>[] = [];
   for (let number = 0; number < count; number++) {
-    const settings = { webhookUrl: `https://127.0.0.1:${endpoint.port}/hooks/${number}` };
+    const settings = { webhookUrl: `https://127.0.0.1:${endpoint.receiver.port}/hooks/${number}` };
     const { id } = await createMerchant(db, `Merchant ${number}`, settings, secretKeys, ports);
-    merchantIds.push(id);
     const permissions = ["ingest:invoices", "ingest:transactions"] as const;
     const { apiKey } = await createApiKey(db, { merchantId: id, permissions }, ports);
     // Each begins at another address, and moves on to the next if one does not answer.
@@ -124,25 +98,17 @@ async function startMerchant(
     );
   }
   return {
-    arrivals,
-    pausedAt,
     acknowledgedAt,
-    merchantIds,
     goesOn(at) {
       const alive = new Set<string>();
       for (const [id, acknowledged] of acknowledgedAt)
-        if (acknowledged >= at && pausedAt.has(id)) alive.add(id.split("_")[1]!);
+        if (acknowledged >= at && endpoint.pausedAt.has(id)) alive.add(id.split("_")[1]!);
       return alive.size === count;
-    },
-    cutConnections() {
-      for (const socket of sockets) socket.destroy();
-      sockets.clear();
     },
     async stop() {
       isStopping.abort();
       await Promise.all(pushing);
     },
-    close: endpoint.close,
   };
 }
 

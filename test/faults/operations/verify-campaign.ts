@@ -2,22 +2,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Ports } from "../../../src/domain/ports.ts";
 import type { ClockAnchor } from "../../../src/postgres/clock-anchor.ts";
 import { type Database, prepared } from "../../../src/postgres/database.ts";
-import type { Merchants } from "./simulated-merchants.ts";
-
-/** Real time in milliseconds. */
-export interface Interval {
-  from: number;
-  to: number;
-}
+import type { ReportProblem } from "../harness/problems.ts";
+import type { Interval } from "../harness/service-fleet.ts";
+import type { MerchantEndpoint, Merchants } from "./simulated-merchants.ts";
 
 interface CampaignEvidence {
   db: Database;
   ports: Ports;
   anchor: ClockAnchor;
+  endpoint: MerchantEndpoint;
   merchants: Merchants;
   /** Periods with a fault. */
   intervals: readonly Interval[];
-  broken(invariant: string, says: string): void;
+  broken: ReportProblem;
 }
 
 /** An event can be late by this much, plus the duration of faults meanwhile. */
@@ -34,8 +31,9 @@ const OVERDUE = prepared(
 );
 
 /** Compares the acknowledged records, the stored records, and the arrived events. */
-export async function verifyCampaign({ db, ports, anchor, merchants, intervals, broken }: CampaignEvidence) {
-  const { acknowledgedAt, pausedAt, arrivals } = merchants;
+export async function verifyCampaign({ db, ports, anchor, endpoint, merchants, intervals, broken }: CampaignEvidence) {
+  const { acknowledgedAt } = merchants;
+  const { receiver, pausedAt, arrivals } = endpoint;
   const late = await waitUntilDrained(db, ports, anchor.rate);
   if (late !== null) broken("comes to rest", late);
   // The events of the last acknowledged records are still in flight.
@@ -68,6 +66,7 @@ export async function verifyCampaign({ db, ports, anchor, merchants, intervals, 
     if (!events.has(id) && at < readAt) broken("stored", `event ${id} arrived and is not stored`);
     if (idealAt !== null) judge(realOf(idealAt), at, `instruction ${id} of ${invoiceId}`);
   }
+  for (const id of receiver.changed) broken("one body", `event ${id} came with two bodies`);
   return counts;
 
   /** @param due  latest real time of arrival if there had been no fault */

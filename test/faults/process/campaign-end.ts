@@ -3,17 +3,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { type Database, openDatabase } from "../../../src/postgres/database.ts";
 import { startEmbedded } from "../../../src/postgres/embedded/start.ts";
-import type { PostgresProcesses } from "./postgres-processes.ts";
+import type { PostgresProcesses } from "../harness/postgres-processes.ts";
+import type { ReportProblem } from "../harness/problems.ts";
+import { type ServiceFleet, stopInTime } from "../harness/service-fleet.ts";
+import { countWaiting, digestTables, readStoredRows, type StoredRows } from "../harness/stored-rows.ts";
 import type { RecordPusher } from "./record-pusher.ts";
-import type { ServiceProcess } from "./service-process.ts";
-import { countWaiting, digestTables, readStoredRows, type StoredRows } from "./stored-rows.ts";
 
 /** The place of a run, and its callbacks for problems and output. */
 export interface TortureRun {
   dataDir: string;
   postgres: PostgresProcesses;
-  service: ServiceProcess;
-  broken(invariant: string, says: string): void;
+  fleet: ServiceFleet;
+  broken: ReportProblem;
   print(line: string): void;
 }
 
@@ -28,17 +29,16 @@ interface Draining {
 
 const DRAIN_MS = 60_000;
 const SETTLE_MS_MAX = 90_000;
-const TERMINATE_MS = 35_000;
 /** Work due for longer than this is overdue; real time. */
 const OVERDUE_MS = 1_000;
 /** Every loop has run several times by then. */
 const QUIET_PERIOD_MS = 3_000;
 
 /** Drains the run after the faults: all due events go out, then all customers pay, and no work is left. */
-export async function waitUntilDrained(draining: Draining, { service, broken, print }: TortureRun) {
+export async function waitUntilDrained(draining: Draining, { fleet, broken, print }: TortureRun) {
   const { pushing, db, merchantId, now, rate } = draining;
   const began = Date.now();
-  await service.revive();
+  if (fleet.running().length === 0) await fleet.start();
   await waitForAcknowledgement(pushing.stopBilling().then(pushing.idle));
   const left = () => countWaiting(db, merchantId, new Date(now().getTime() - OVERDUE_MS * rate));
   const overdue = await waitUntilZero(DRAIN_MS, async () => (await left()).overdue);
@@ -58,13 +58,13 @@ export async function waitUntilDrained(draining: Draining, { service, broken, pr
  * Stops the service, reads the database, restarts and stops the service without load, and checks that the database is unchanged.
  */
 export async function verifyRestart(place: TortureRun, merchantId: string): Promise<StoredRows> {
-  const { service, broken } = place;
+  const { fleet, broken } = place;
   await terminateService(place);
   const before = await withReopenedDatabase(place, async (db) => ({
     rows: await readStoredRows(db, merchantId),
     tables: await digestTables(db),
   }));
-  await service.start();
+  await fleet.start();
   await sleep(QUIET_PERIOD_MS);
   await terminateService(place);
   const tables = await withReopenedDatabase(place, digestTables);
@@ -73,9 +73,8 @@ export async function verifyRestart(place: TortureRun, merchantId: string): Prom
   return before.rows;
 }
 
-async function terminateService({ service, postgres, broken }: TortureRun) {
-  const { code, ms } = await service.terminate();
-  if (code !== 0 || ms > TERMINATE_MS) broken("I12", `after SIGTERM it ended with ${code} in ${ms} ms`);
+async function terminateService({ fleet, postgres, broken }: TortureRun) {
+  await stopInTime(fleet.processes.at(-1)!, broken);
   if (postgres.postmaster() !== null) broken("I12", "PostgreSQL still runs after the service has stopped");
 }
 

@@ -1,111 +1,85 @@
-import { chmodSync, readFileSync, rmSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ensureLocalCertificate } from "../../../src/http/local-certificate.ts";
 import { openDatabase } from "../../../src/postgres/database.ts";
+import { findFreePort } from "../../free-port.ts";
+import { type CampaignOptions, type CampaignResult, type CampaignStage, runCampaign } from "../harness/campaign.ts";
+import { openPostgresProcesses } from "../harness/postgres-processes.ts";
+import { type Reply, startReceiver } from "../harness/receiver.ts";
+import {
+  createEnvironment,
+  createMerchantByCommand,
+  createServiceFleet,
+  SOURCE_PRELOAD,
+} from "../harness/service-fleet.ts";
+import { readAnchor } from "../harness/stored-rows.ts";
+import { formatComplaints } from "../harness/summary.ts";
+import { verifyEvents, verifyReceiver } from "../harness/verify-events.ts";
 import { verifyRestart, waitUntilDrained } from "./campaign-end.ts";
-import { openPostgresProcesses, type PostgresProcesses } from "./postgres-processes.ts";
 import { createFaultTriggers, injectFaults } from "./process-faults.ts";
 import { createRecordPusher, type RecordPusher } from "./record-pusher.ts";
 import { createSentRecords } from "./sent-records.ts";
-import {
-  createEnvironment,
-  createServiceProcess,
-  findFreePort,
-  runDunlin,
-  type ServiceProcess,
-} from "./service-process.ts";
-import { readAnchor } from "./stored-rows.ts";
-import { startReceiver } from "./torture-receiver.ts";
 import { formatSummary } from "./torture-summary.ts";
-import { verifyDeliveries } from "./verify-deliveries.ts";
-import { type Problem, verifyRecords } from "./verify-records.ts";
+import { verifyDecisions } from "./verify-decisions.ts";
+import { verifyRecords } from "./verify-records.ts";
 import { verifyStops } from "./verify-stops.ts";
 
-export interface TortureOptions {
-  seed: number;
+export interface ProcessCampaignOptions extends CampaignOptions {
   /** Kills of the service, and as many of PostgreSQL. */
   kills: number;
   /** Duration of the load, in real time. */
   seconds: number;
   /** The speed of service time. */
   rate: number;
-  print(line: string): void;
-}
-
-export interface TortureResult {
-  problems: Problem[];
-  /** The table and the problems. */
-  lines: string[];
 }
 
 const TOKEN = "torture-token";
+const CONCURRENCY_CAP = 40;
+const LIMITS = [
+  ...["--rate-per-second", "2000", "--rate-burst", "2000"],
+  ...["--window-days", "7", "--cap", String(CONCURRENCY_CAP)],
+];
+/** Short, so that the sender meets connections that close under it. */
+const KEEP_ALIVE_MS = 4_000;
+/** Longer than any campaign. */
+const NEVER_MS = 2 ** 31 - 1;
+const REPLIES: readonly (readonly [Reply, number])[] = [
+  [{ answer: "ok" }, 78],
+  [{ answer: "ok", afterMs: [0, 1_500] }, 6],
+  [{ answer: "cut body" }, 3],
+  [{ answer: "refuse" }, 6],
+  [{ answer: "busy" }, 2],
+  [{ answer: "hang up" }, 4],
+  [{ answer: "hang up", afterMs: [NEVER_MS, NEVER_MS] }, 0.5],
+];
+/** Share of invoices whose system refuses everything. */
+const REFUSED_INVOICES = 0.04;
 
-/** Runs the campaign in a temporary folder. Removes it and ends all processes afterwards. */
-export async function runProcessCampaign(options: TortureOptions): Promise<TortureResult> {
-  const root = await mkdtemp(join(tmpdir(), "dunlin-torture-"));
-  // PostgreSQL runs as another user if this process runs as root.
-  chmodSync(root, 0o755);
-  const dataDir = join(root, "data");
-  const postgres = openPostgresProcesses(dataDir);
-  const ends: (() => void)[] = [];
-  const clean = () => {
-    for (const end of ends) end();
-    postgres.aim(true).fire();
-    rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
-  };
-  const interrupted = () => process.exit(130);
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, interrupted);
-  process.once("exit", clean);
-  const problems: Problem[] = [];
-  try {
-    const lines = await runStage(options, { root, dataDir, postgres, ends, problems });
-    return { problems, lines };
-  } catch (error) {
-    problems.push({ invariant: "the run", says: (error as Error).stack! });
-    const lines = problems.map(({ invariant, says }) => `${invariant}: ${says}`);
-    return { problems, lines: [...lines, "", `Broken with --seed ${options.seed}.`] };
-  } finally {
-    clean();
-    process.removeListener("exit", clean);
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.removeListener(signal, interrupted);
-  }
-}
-
-interface CampaignStage {
-  root: string;
-  dataDir: string;
-  postgres: PostgresProcesses;
-  /** Cleanups at the end of the run, however it ends. */
-  ends: (() => void)[];
-  problems: Problem[];
-}
+/** Kills one service and its embedded PostgreSQL under load. */
+export const runProcessCampaign = (options: ProcessCampaignOptions): Promise<CampaignResult> =>
+  runCampaign(options, (stage) => runStage(options, stage));
 
 async function runStage(
-  options: TortureOptions,
-  { root, dataDir, postgres, ends, problems }: CampaignStage,
+  { seed, rate, kills, seconds, print }: ProcessCampaignOptions,
+  { root, ends, problems, broken }: CampaignStage,
 ): Promise<string[]> {
-  const { seed, rate, print } = options;
   print(`seed ${seed}, service time ${rate} times as fast`);
-  const broken = (invariant: string, says: string) => {
-    problems.push({ invariant, says });
-    print(`          BROKEN ${invariant}: ${says}`);
-  };
+  const dataDir = join(root, "data");
+  const postgres = openPostgresProcesses(dataDir);
+  ends.push(() => postgres.aim(true).fire());
   const moments = createFaultTriggers();
   const tls = await ensureLocalCertificate(join(root, "endpoint"), "127.0.0.1", new Date());
   const port = await findFreePort();
   let pushing: RecordPusher | undefined;
-  let service: ServiceProcess | undefined;
   const receiver = await startReceiver({
-    seed,
-    tls,
-    token: TOKEN,
-    life: () => service!.life(),
-    onEvent: (event) => pushing!.onEvent(event),
+    ...{ seed, tls, replies: REPLIES, token: TOKEN, cap: CONCURRENCY_CAP, keepAliveMs: KEEP_ALIVE_MS },
+    refused: { share: REFUSED_INVOICES, keyOf: ({ data }) => data.invoiceId },
     onArrival: () => moments.happened("on a webhook"),
-    onAnswered: () => moments.happened("on a webhook's 200"),
+    onDelivered(event, isFirst) {
+      if (isFirst) pushing!.onEvent(event);
+      moments.happened("on a webhook's 200");
+    },
   });
   ends.push(receiver.close);
   const baseUrl = `https://127.0.0.1:${port}`;
@@ -118,13 +92,18 @@ async function runStage(
     DUNLIN_WEBHOOK_ALLOW: `127.0.0.1/32:${receiver.port}`,
     DUNLIN_WEBHOOK_CA: tls.caFile,
   });
-  service = createServiceProcess(env, (how) => {
-    broken("I12", how);
-    moments.happened("on an acknowledgement");
+  const fleet = createServiceFleet({
+    preloads: [SOURCE_PRELOAD],
+    environment: () => env,
+    onEnd(_process, how) {
+      broken("I12", how);
+      moments.happened("on an acknowledgement");
+    },
   });
-  ends.push(service.abandon);
-  await service.start();
-  const { merchantId, apiKey } = await createMerchant(env, receiver.port);
+  ends.push(fleet.abandon);
+  await fleet.start();
+  const address = ["--webhook-url", `https://127.0.0.1:${receiver.port}/hooks/0`, "--bearer", TOKEN];
+  const { merchantId, apiKey } = await createMerchantByCommand(env, "Torture", [...address, ...LIMITS]);
   const db = openDatabase(postgres.address(), 1, () => {});
   ends.push(() => void db.close().catch(() => {}));
   const anchor = await readAnchor(db);
@@ -136,32 +115,29 @@ async function runStage(
   pushing = createRecordPusher({ seed, baseUrl, apiKey, ca, books, onAcknowledged, onLargeBatch });
   ends.push(pushing.stop);
 
-  const until = Date.now() + options.seconds * 1_000;
+  const until = Date.now() + seconds * 1_000;
   pushing.start();
-  const fall = { seed, kills: options.kills, until, service, postgres, moments, print };
-  const made = await injectFaults({ ...fall, onBroken: (says) => broken("I12", says) });
+  const onBroken = (says: string) => broken("I12", says);
+  const faults = await injectFaults({ seed, kills, until, fleet, postgres, moments, print, onBroken });
   await sleep(Math.max(0, until - Date.now()));
 
   receiver.calm();
-  const place = { dataDir, postgres, service, broken, print };
+  const place = { dataDir, postgres, fleet, broken, print };
   await waitUntilDrained({ pushing, db, merchantId, now, rate }, place);
   await db.close();
   const rows = await verifyRestart(place, merchantId);
-  const { journal, bodies, changed } = receiver;
+  const { journal, bodies } = receiver;
+  const sleeps = fleet.processes.flatMap((each) => each.sleeps);
+  // A process that is alone loses no lease while it sleeps or its database is away, so neither excuses it.
+  const processes = fleet.processes.map((each) => ({ ...each, sleeps: [] }));
+  const events = verifyEvents({ rows, journal, bodies, processes, outages: [], withdrawnAt: new Map() });
   const records = verifyRecords(books, pushing.batches, rows);
-  const deliveries = verifyDeliveries(rows, { journal, bodies, changed, lives: service.lives });
-  const stops = verifyStops(books, rows, journal, made.stops);
-  problems.push(...records.problems, ...deliveries.problems, ...stops.problems);
-  for (const says of pushing.wrong) problems.push({ invariant: "I11", says });
-  const counts = { ...records.counts, ...deliveries.counts, ...stops.counts };
-  const { answers } = pushing;
-  return formatSummary({ seed, counts, answers, faults: made.faults, service, problems });
-}
-
-/** Creates a merchant as an operator does, beside the running service. */
-async function createMerchant(env: Record<string, string>, port: number) {
-  const endpoint = ["--webhook-url", `https://127.0.0.1:${port}/dunlin`, "--bearer", TOKEN, "--cap", "40"];
-  const limits = ["--rate-per-second", "2000", "--rate-burst", "2000", "--window-days", "7"];
-  const text = await runDunlin(env, ["merchant", "create", "--name", "Torture", ...endpoint, ...limits, "--json"]);
-  return JSON.parse(text) as { merchantId: string; apiKey: string };
+  const stops = verifyStops(books, rows, journal, sleeps);
+  problems.push(...records.problems, ...events.problems, ...stops.problems);
+  verifyDecisions(rows, broken);
+  verifyReceiver(receiver, new Set(rows.events.map(({ id }) => id)), broken);
+  for (const says of pushing.wrong) broken("I11", says);
+  const counts = { ...records.counts, ...events.counts, ...stops.counts };
+  const table = formatSummary({ counts, answers: pushing.answers, faults, lines: fleet.lines });
+  return problems.length === 0 ? table : [...table, ...formatComplaints(fleet.lines)];
 }

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { integerBetween, keyedRandom, pickWeighted } from "../../../simulator/world/keyed-random.ts";
-import type { PostgresProcesses } from "./postgres-processes.ts";
-import type { ServiceProcess } from "./service-process.ts";
+import { shuffleFaults } from "../harness/campaign.ts";
+import type { PostgresProcesses } from "../harness/postgres-processes.ts";
+import type { ServiceFleet } from "../harness/service-fleet.ts";
 
 export type Fault = "service" | "postgres" | "backend" | "stop" | "both";
 /** The fault comes right after this event, in the same turn of the event loop, when an invariant is easiest to break. */
@@ -51,10 +52,7 @@ function drawFaults(seed: number, kills: number): Fault[] {
     ...Array<Fault>(few).fill("stop"),
     ...Array<Fault>(few).fill("both"),
   ];
-  return all
-    .map((fault, index) => ({ fault, at: keyedRandom(seed, "order", index) }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ fault }) => fault);
+  return shuffleFaults(seed, all);
 }
 
 export interface FaultOptions {
@@ -62,30 +60,24 @@ export interface FaultOptions {
   kills: number;
   /** Real time by which the last fault should be over. */
   until: number;
-  service: ServiceProcess;
+  /** One process at a time. */
+  fleet: ServiceFleet;
   postgres: PostgresProcesses;
   moments: FaultMoments;
   print(line: string): void;
   onBroken(problem: string): void;
 }
 
-export interface Faults {
-  faults: Fault[];
-  /** Periods in which the service was stopped. */
-  stops: [number, number][];
-}
-
 /** Injects all faults in turn, each when the service has recovered from the previous one. */
-export async function injectFaults(options: FaultOptions): Promise<Faults> {
+export async function injectFaults(options: FaultOptions): Promise<Fault[]> {
   const { seed, moments, print } = options;
-  const stops: Faults["stops"] = [];
   const faults = drawFaults(seed, options.kills);
   const began = Date.now();
   for (const [index, fault] of faults.entries()) {
     const draw = (what: string) => keyedRandom(seed, what, index);
     const share = Math.max(0, options.until - Date.now()) / (faults.length - index);
     await sleep(share * (0.3 + 0.5 * draw("pause")));
-    await options.service.revive();
+    if (options.fleet.running().length === 0) await options.fleet.start();
     const trigger = pickWeighted(draw("trigger"), TRIGGERS);
     const make = prepareFault(fault, draw, options);
     if (trigger !== "at any moment")
@@ -93,7 +85,6 @@ export async function injectFaults(options: FaultOptions): Promise<Faults> {
     if (trigger === "in a large batch") await sleep(BATCH_TRIGGER_MS * draw("batch"));
     const at = Date.now();
     const what = await make();
-    if (fault === "stop") stops.push([at, Date.now()]);
     // Answers sent before the fault can still arrive.
     await sleep(100);
     const back = await Promise.race([
@@ -104,25 +95,23 @@ export async function injectFaults(options: FaultOptions): Promise<Faults> {
     print(`${seconds} s  ${what} ${trigger}; ${back ? `back after ${Date.now() - at} ms` : "not back"}`);
     if (!back) options.onBroken(`no acknowledgement within ${RECOVERY_MS_MAX} ms after ${what}`);
   }
-  return { faults, stops };
+  return faults;
 }
 
 /** Does all slow preparation in advance. */
-function prepareFault(fault: Fault, draw: (what: string) => number, { service, postgres }: FaultOptions) {
+function prepareFault(fault: Fault, draw: (what: string) => number, { fleet, postgres }: FaultOptions) {
   const all = draw("all") < 0.5;
   const again = async () => {
-    const pid = service.pid();
+    const service = fleet.processes.at(-1)!;
     await service.kill();
-    await service.start();
-    return `kill -9 of the service (${pid})`;
+    await fleet.start();
+    return `kill -9 of the service (${service.pid})`;
   };
   if (fault === "service") return again;
   if (fault === "stop")
     return async () => {
       const ms = integerBetween(draw("stop"), 2_000, 7_000);
-      service.signal("SIGSTOP");
-      await sleep(ms);
-      service.signal("SIGCONT");
+      await fleet.processes.at(-1)!.sleep(ms);
       return `SIGSTOP of the service for ${ms} ms`;
     };
   const { pids, fire } = fault === "backend" ? postgres.aimAtBackend(draw("backend")) : postgres.aim(all);

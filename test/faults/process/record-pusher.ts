@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, createClient, type DunlinError, httpsTransport, type Transport } from "#sdk";
 import { integerBetween, keyedRandom } from "../../../simulator/world/keyed-random.ts";
+import type { WebhookBody } from "../harness/receiver.ts";
 import type { RecordKindName, SentRecord, SentRecords } from "./sent-records.ts";
-import type { WebhookBody } from "./torture-receiver.ts";
 
 /** A batch of new records, which must be stored completely or not at all. */
 export interface Batch {

@@ -1,6 +1,6 @@
 import type { Invoice, Subscription, Transaction } from "#sdk";
 import { integerBetween, keyedRandom, pickWeighted } from "../../../simulator/world/keyed-random.ts";
-import type { WebhookBody } from "./torture-receiver.ts";
+import type { WebhookBody } from "../harness/receiver.ts";
 
 export type RecordKindName = "subscriptions" | "invoices" | "transactions";
 export type SentRecord = Subscription | Invoice | Transaction;

@@ -1,13 +1,7 @@
+import type { Problem } from "../harness/problems.ts";
+import type { StoredRecord, StoredRows } from "../harness/stored-rows.ts";
 import type { Batch } from "./record-pusher.ts";
 import type { RecordKindName, SentRecord, SentRecords } from "./sent-records.ts";
-import type { StoredRecord, StoredRows } from "./stored-rows.ts";
-
-/** A broken invariant. */
-export interface Problem {
-  /** The invariant by its number in the list of them. */
-  invariant: string;
-  says: string;
-}
 
 const KINDS: readonly RecordKindName[] = ["subscriptions", "invoices", "transactions"];
 

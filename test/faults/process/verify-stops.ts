@@ -1,7 +1,8 @@
+import type { Problem } from "../harness/problems.ts";
+import type { Arrival } from "../harness/receiver.ts";
+import type { Interval } from "../harness/service-fleet.ts";
+import type { StoredRows } from "../harness/stored-rows.ts";
 import type { SentRecords } from "./sent-records.ts";
-import type { StoredRows } from "./stored-rows.ts";
-import type { Arrival } from "./torture-receiver.ts";
-import type { Problem } from "./verify-records.ts";
 
 /** A row that was read ahead can be sent for at most so long after its withdrawal, plus the time onto the wire. */
 const READ_AHEAD_MS = 1_000;
@@ -12,7 +13,7 @@ export function verifyStops(
   books: SentRecords,
   rows: StoredRows,
   journal: readonly Arrival[],
-  stops: readonly [number, number][],
+  sleeps: readonly Interval[],
 ) {
   const problems: Problem[] = [];
   const counts = { paid: books.paidAt.size, canceled: books.canceledAt.size, sentAfterPaid: 0 };
@@ -34,7 +35,7 @@ export function verifyStops(
     if (paidAt === undefined || at <= paidAt) continue;
     counts.sentAfterPaid++;
     // A stopped process does not know how long it slept until it reads the clock.
-    const slept = stops.reduce((sum, [from, to]) => sum + Math.max(0, Math.min(to, at) - Math.max(from, paidAt)), 0);
+    const slept = sleeps.reduce((sum, { from, to }) => sum + Math.max(0, Math.min(to, at) - Math.max(from, paidAt)), 0);
     if (at - paidAt - slept > READ_AHEAD_MS + WIRE_TOLERANCE_MS)
       problems.push({ invariant: "I7", says: `event ${eventId}: sent ${at - paidAt} ms after PAID was acknowledged` });
   }

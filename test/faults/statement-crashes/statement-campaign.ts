@@ -2,7 +2,7 @@ import pino from "pino";
 import { openDatabase } from "../../../src/postgres/database.ts";
 import { migrate } from "../../../src/postgres/migrate.ts";
 import { exitWhenInterrupted, startTestServer } from "../../test-server.ts";
-import { summarizeProblems } from "../delivery/problem-summary.ts";
+import { summarizeProblems } from "../harness/problems.ts";
 import { crashAtEveryStatement } from "./every-statement.ts";
 
 const CONNECTIONS = 5;

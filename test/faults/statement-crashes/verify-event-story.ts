@@ -1,7 +1,7 @@
 import type { Database } from "../../../src/postgres/database.ts";
-import { readStoredRows } from "../process/stored-rows.ts";
-import { verifyFinalState, verifyOnWire } from "../process/verify-deliveries.ts";
-import type { Problem } from "../process/verify-records.ts";
+import type { Problem } from "../harness/problems.ts";
+import { readStoredRows } from "../harness/stored-rows.ts";
+import { verifyFinalState, verifyOnWire } from "../harness/verify-events.ts";
 import type { EventStory } from "./run-events.ts";
 
 /** Checks I3 to I7 and I10 of a run: compares the endpoint's requests with the final database. */

@@ -10,11 +10,12 @@ import { integerBetween, keyedRandom } from "../../../simulator/world/keyed-rand
 import { createApiKey } from "../../../src/auth/api-keys.ts";
 import { createMerchant } from "../../../src/merchants/merchant-settings.ts";
 import { start } from "../../../src/start.ts";
-import { exitWhenInterrupted, removeAtExit } from "../../test-server.ts";
+import { type CampaignOptions, type CampaignResult, type CampaignStage, runCampaign } from "../harness/campaign.ts";
+import { openPostgresProcesses } from "../harness/postgres-processes.ts";
+import { formatRow } from "../harness/summary.ts";
 import { startExecutions } from "./executions.ts";
 
-export interface SyncCampaignOptions {
-  seed: number;
+export interface SyncCampaignOptions extends CampaignOptions {
   kills: number;
   perSecond: number;
 }
@@ -25,44 +26,50 @@ const PROCESS_LIFE_MS = [0, 600] as const;
 const STUCK_MS = 60_000;
 
 /** Keeps a copy of a service that executes actions, with a program that is killed repeatedly, and compares both at the end. */
-export async function runSyncCampaign({ seed, kills, perSecond }: SyncCampaignOptions) {
-  const { settings, log, remove } = await createScratchSettings();
-  removeAtExit(settings.dataDir);
-  exitWhenInterrupted();
-  const onFatal = (error: Error) => {
-    throw error;
-  };
-  const running = await start({ settings, roles: new Set(["api"]), log, onFatal });
-  try {
-    const { db, ports, secretKeys } = running.store;
-    const merchant = await createMerchant(db, "Copied", {}, secretKeys, ports);
-    const permissions = ["read:recovery_actions"] as const;
-    const { apiKey } = await createApiKey(db, { merchantId: merchant.id, permissions }, ports);
-    const ca = running.caPath!;
-    const file = join(settings.dataDir, "copy.sqlite");
-    const executions = await startExecutions(running.store, merchant.id, perSecond, seed);
-    const copier = () => startCopier([settings.baseUrl, apiKey, ca, file]);
+export const runSyncCampaign = (options: SyncCampaignOptions): Promise<CampaignResult> =>
+  runCampaign(options, (stage) => runStage(options, stage));
 
-    const problems: string[] = [];
-    for (let n = 0; n < kills && problems.length === 0; n++) {
-      const copying = await copier();
-      await sleep(integerBetween(keyedRandom(seed, "life", n), ...PROCESS_LIFE_MS));
-      if (!(await copying.kill())) problems.push(`copier ${n + 1} ended by itself: ${copying.errors()}`);
-    }
-    const { executed, perSecond: reached } = await executions.stop();
-    const last = await copier();
-    await waitUntilCaughtUp(file, executed);
-    // A surplus action would come now.
-    await sleep(300);
-    if (!(await last.kill())) problems.push(`the last copier ended by itself: ${last.errors()}`);
-    problems.push(
-      ...findDifferences(readCopy(file), await listOriginal(settings.baseUrl, apiKey, readFileSync(ca, "utf8"))),
-    );
-    return { executed, reached, problems };
-  } finally {
-    await running.stop();
-    await remove();
+async function runStage(
+  { seed, kills, perSecond, print }: SyncCampaignOptions,
+  { root, ends, problems, broken }: CampaignStage,
+): Promise<string[]> {
+  print(`seed ${seed}: ${kills} kills, ${perSecond} actions a second`);
+  const { settings, log } = await createScratchSettings({}, join(root, "service"));
+  ends.push(() => openPostgresProcesses(settings.dataDir).aim(true).fire());
+  const running = await start({
+    settings,
+    roles: new Set(["api"]),
+    log,
+    onFatal: (error) => broken("I12", error.message),
+  });
+  ends.push(running.stop);
+  const { db, ports, secretKeys } = running.store;
+  const merchant = await createMerchant(db, "Copied", {}, secretKeys, ports);
+  const permissions = ["read:recovery_actions"] as const;
+  const { apiKey } = await createApiKey(db, { merchantId: merchant.id, permissions }, ports);
+  const ca = running.caPath!;
+  const file = join(settings.dataDir, "copy.sqlite");
+  const executions = await startExecutions(running.store, merchant.id, perSecond, seed);
+  const copying = async () => {
+    const copier = await startCopier([settings.baseUrl, apiKey, ca, file]);
+    ends.push(copier.kill);
+    return copier;
+  };
+  for (let n = 0; n < kills && problems.length === 0; n++) {
+    const copier = await copying();
+    await sleep(integerBetween(keyedRandom(seed, "life", n), ...PROCESS_LIFE_MS));
+    if (!(await copier.kill())) broken("copy", `copier ${n + 1} ended by itself: ${copier.errors()}`);
   }
+  const { executed, perSecond: reached } = await executions.stop();
+  const last = await copying();
+  await waitUntilCaughtUp(file, executed);
+  // A surplus action would come now.
+  await sleep(300);
+  if (!(await last.kill())) broken("copy", `the last copier ended by itself: ${last.errors()}`);
+  if (executed < perSecond) broken("the run", `only ${executed} actions were executed`);
+  const original = await listOriginal(settings.baseUrl, apiKey, readFileSync(ca, "utf8"));
+  for (const says of findDifferences(readCopy(file), original)) broken("copy", says);
+  return ["", formatRow("actions", [executed, "executed"], [Math.round(reached), "a second"], [kills, "kills"])];
 }
 
 async function startCopier(words: readonly string[]) {
@@ -78,7 +85,7 @@ async function startCopier(words: readonly string[]) {
     errors: () => errors,
     /** @returns false if it had already ended */
     async kill() {
-      if (child.exitCode !== null) return false;
+      if (child.exitCode !== null || child.signalCode !== null) return false;
       child.kill("SIGKILL");
       await once(child, "exit");
       return child.signalCode === "SIGKILL";
