@@ -24,7 +24,7 @@ const CONCURRENCY = 5;
 const MEMORY_FOLDER = "/dev/shm";
 const MEMORY_BYTES_MIN = 4 * 1024 ** 3;
 /** The most short files that share a process. */
-const FILES_PER_PROCESS_MAX = 8;
+const FILES_PER_PROCESS_MAX = 16;
 
 const { values, positionals: patterns } = parseArgs({
   options: { "test-name-pattern": { type: "string", multiple: true }, long: { type: "boolean" } },
@@ -39,7 +39,7 @@ const files =
 // Files that start whole services come first, because they take longest and would delay the end.
 /** It changes rules, which are global to a process. */
 const RULES_CHANGING_TEST = "src/engine/rules/rule-overrides.test.ts";
-const isLongTest = (file: string) => /^(test|simulator|lab)\//.test(file);
+const isLongTest = (file: string) => /^test\//.test(file);
 const filesInProcess = files
   .filter((file) => !file.includes("node_modules"))
   .sort((a, b) => Number(isLongTest(b)) - Number(isLongTest(a)) || (a < b ? -1 : 1));

@@ -17,7 +17,7 @@ async function checkYear(scenario: Scenario, say: (line: string) => void) {
 }
 
 test("every invariant holds through a year of crashes, outages and disorder", async (t) => {
-  const scenario = { seed: 1, customers: 8, days: 365, pushTransactions: true, engine: "learned" } as const;
+  const scenario = { seed: 1, customers: 6, days: 365, pushTransactions: true, engine: "learned" } as const;
   await checkYear(scenario, (line) => t.diagnostic(line));
 });
 

@@ -3,19 +3,10 @@ import { test } from "node:test";
 import { drawFaults, FAULTS } from "./operation-faults.ts";
 import { runOperationsCampaign } from "./operations-campaign.ts";
 
-test("a database restart loses no data, and shows in the log, the metrics and doctor", async (t) => {
+test("a database restart and a newer version beside the one before lose no data, and show in the log, the metrics and doctor", async (t) => {
   const { problems, lines } = await runOperationsCampaign({
     seed: 3,
-    faults: ["database restarted"],
-    print: (line) => t.diagnostic(line),
-  });
-  assert.deepEqual(problems, [], lines.join("\n"));
-});
-
-test("a newer version takes over beside the one before, and shows in the log, the metrics and doctor", async (t) => {
-  const { problems, lines } = await runOperationsCampaign({
-    seed: 5,
-    faults: ["two versions"],
+    faults: ["database restarted", "two versions"],
     print: (line) => t.diagnostic(line),
   });
   assert.deepEqual(problems, [], lines.join("\n"));

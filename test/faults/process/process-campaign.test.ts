@@ -6,7 +6,7 @@ test("no acknowledged record is lost, duplicated or early when the service and P
   const { problems, lines } = await runProcessCampaign({
     seed: 7,
     kills: 2,
-    seconds: 8,
+    seconds: 5,
     rate: 20_000,
     print: (line) => t.diagnostic(line),
   });
