@@ -83,9 +83,11 @@ create table api_keys (
   last_used_at timestamptz,
   made_by text,
   replaces uuid,
+  integration_type text,
   constraint api_keys_pkey primary key (id),
   constraint api_keys_hash_check check (octet_length(hash) = 32),
   constraint api_keys_hash_key unique (hash),
+  constraint api_keys_integration_type_check check (integration_type = any (array['STRIPE', 'CHARGEBEE', 'RECURLY', 'RECHARGE', 'ZUORA'])),
   constraint api_keys_merchant_id_fkey foreign key (merchant_id) references merchants(id),
   constraint api_keys_permissions_check check (cardinality(permissions) > 0)
 );
@@ -94,6 +96,7 @@ alter table api_keys force row level security;
 create policy wall on api_keys using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
 comment on table api_keys is 'API keys. Only the SHA-256 of a key is stored.';
 comment on column api_keys.replaces is 'The key that this one replaces in a rotation.';
+comment on column api_keys.integration_type is 'The billing system whose connector uses the key; null for the merchant''s own programs.';
 
 create table audit_log (
   merchant_id uuid not null,
@@ -512,6 +515,7 @@ create table invoices (
   version_at timestamptz,
   amount_due int8,
   unpaid_since timestamptz,
+  integration_type text,
   constraint invoices_pkey primary key (merchant_id, id),
   constraint invoices_amount_check check (amount >= 0),
   constraint invoices_amount_due_check check (amount_due >= 0),
@@ -527,6 +531,7 @@ comment on column invoices.was_in_recovery is 'Whether a replaced version was in
 comment on column invoices.version_at is 'The newest updatedAt that the sender gave, if it differs from updated_at. -infinity: the sender never gave one, so the later arrival wins.';
 comment on column invoices.amount_due is 'The amount left to pay by this version; null if the version does not say.';
 comment on column invoices.unpaid_since is 'Date of the first unpaid version since the invoice was out of recovery; null while it is out. The window starts here.';
+comment on column invoices.integration_type is 'Of the key that pushed this version.';
 
 create table jobs (
   merchant_id uuid not null,

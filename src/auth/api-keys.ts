@@ -1,3 +1,4 @@
+import type { IntegrationType } from "../domain/integration.ts";
 import type { Permission } from "../domain/permission.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Tx } from "../postgres/database.ts";
@@ -14,6 +15,8 @@ export interface NewApiKey {
   /** The person's name in the audit log. */
   createdBy?: string | undefined;
   replaces?: string | undefined;
+  /** The billing system whose connector uses it. */
+  integrationType?: IntegrationType | undefined;
 }
 
 /** Creates a key and stores its hash. `apiKey` is never available again. */
@@ -32,6 +35,7 @@ export async function createApiKey(tx: Tx, key: NewApiKey, ports: Ports): Promis
     expiresAt: key.expiresAt ?? null,
     createdBy: key.createdBy ?? null,
     replaces: key.replaces ?? null,
+    integrationType: key.integrationType ?? null,
   });
   return { keyId, apiKey };
 }
@@ -43,7 +47,7 @@ export interface RotatedKey {
 }
 
 /**
- * Creates a successor with the same permissions, note and lifetime. A key has at most one successor.
+ * Creates a successor with the same permissions, note, lifetime and integration. A key has at most one successor.
  *
  * @param former  locked by this transaction
  * @param overlapMs  service time for which the former key stays valid, unless it expires earlier; 0 revokes it at once
@@ -56,7 +60,7 @@ export async function rotateApiKey(
   created: Pick<NewApiKey, "id" | "createdBy">,
   ports: Ports,
 ): Promise<RotatedKey | string> {
-  const { merchantId, id, permissions, note, createdAt, expiresAt } = former;
+  const { merchantId, id, permissions, note, createdAt, expiresAt, integrationType } = former;
   const now = ports.now();
   if (!isValidAt(former, now)) return "This key is no longer valid.";
   const successor = await findSuccessor(tx, merchantId, id);
@@ -71,6 +75,7 @@ export async function rotateApiKey(
     note: note ?? undefined,
     expiresAt: lifetimeMs === null ? undefined : new Date(now.getTime() + lifetimeMs),
     replaces: id,
+    integrationType: integrationType ?? undefined,
   };
   return { ...(await createApiKey(tx, { ...key, ...created }, ports)), formerEndsAt };
 }

@@ -1,5 +1,6 @@
 import { createApiKey, type NewApiKey, rotateApiKey } from "../auth/api-keys.ts";
 import { DAY_MS } from "../domain/durations.ts";
+import { INTEGRATION_TYPES, type IntegrationType } from "../domain/integration.ts";
 import { PERMISSIONS, type Permission } from "../domain/permission.ts";
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
@@ -23,13 +24,15 @@ import {
 
 export const keyCreate: Command = {
   name: "key create",
-  usage: `--merchant M --permissions P,… [--expires D] [--note N] [--json]
+  usage: `--merchant M --permissions P,… [--integration I] [--expires D] [--note N] [--json]
   permissions: ${PERMISSIONS.join(" ")}
+  --integration I          the billing system whose connector uses the key: ${INTEGRATION_TYPES.join(" | ").toLowerCase()}
   --expires D              when the key expires, a date up to 2199 (never)`,
   summary: "Create an API key; it is shown once",
   options: {
     merchant: { type: "string" },
     permissions: { type: "string" },
+    integration: { type: "string" },
     expires: { type: "string" },
     note: { type: "string" },
     json: { type: "boolean" },
@@ -41,10 +44,13 @@ export const keyCreate: Command = {
     const expiresAt = timeOption(values, "expires");
     const note = textOption(values, "note");
     const permissions = parsePermissions(textOption(values, "permissions"));
+    const integrationType = parseIntegration(textOption(values, "integration"));
     return withDatabase(context, async ({ db, ports }) => {
       await assertMerchantExists(db, merchantId);
       if (expiresAt && expiresAt <= ports.now()) throw new UsageError("--expires must be in the future.");
-      const key = await db.transaction((tx) => createKey(tx, { merchantId, permissions, expiresAt, note }, ports));
+      const key = await db.transaction((tx) =>
+        createKey(tx, { merchantId, permissions, expiresAt, note, integrationType }, ports),
+      );
       if (values.json) context.print(JSON.stringify({ keyId: key.keyId, apiKey: key.apiKey }));
       else {
         context.print(`key      ${key.keyId}`);
@@ -136,8 +142,8 @@ export const keyRotate: Command = {
 
 export async function createKey(tx: Tx, key: NewApiKey, ports: Ports) {
   const created = await createApiKey(tx, key, ports);
-  const { permissions, expiresAt, note } = key;
-  const details = { permissions, expires: expiresAt?.toISOString() ?? "never", note };
+  const { permissions, expiresAt, note, integrationType } = key;
+  const details = { permissions, expires: expiresAt?.toISOString() ?? "never", note, integration: integrationType };
   const object = `…${created.apiKey.slice(-4)}`;
   await writeAuditEntry(tx, key.merchantId, COMMAND_LINE_ACTOR, { operation: "key.created", object, details }, ports);
   return created;
@@ -179,4 +185,12 @@ function parsePermissions(list: string | undefined): Permission[] {
     if (!permission) throw new UsageError(`Unknown permission "${name}". Available: ${PERMISSIONS.join(",")}`);
     return permission;
   });
+}
+
+function parseIntegration(name: string | undefined): IntegrationType | undefined {
+  if (name === undefined) return undefined;
+  const integrationType = INTEGRATION_TYPES.find((each) => each.toLowerCase() === name);
+  if (integrationType) return integrationType;
+  const available = INTEGRATION_TYPES.join(", ").toLowerCase();
+  throw new UsageError(`Unknown integration "${name}". Available: ${available}`);
 }

@@ -1,3 +1,5 @@
+import type { IntegrationType } from "./integration.ts";
+
 export const INVOICE_STATES = [
   "PAID",
   "UNPAID",
@@ -10,7 +12,7 @@ export const INVOICE_STATES = [
 export type InvoiceState = (typeof INVOICE_STATES)[number];
 
 /** As the merchant's billing system sent it. Amounts in minor units. */
-export interface Invoice {
+export interface InvoiceRecord {
   id: string;
   state: InvoiceState;
   customerId: string;
@@ -22,6 +24,11 @@ export interface Invoice {
   currency: string;
   createdAt: Date;
   updatedAt: Date;
+}
+
+export interface Invoice extends InvoiceRecord {
+  /** Whose connector pushed this version; absent for a merchant's own program. */
+  integrationType?: IntegrationType | undefined;
 }
 
 /** Of two versions with the same date, the later state wins. */

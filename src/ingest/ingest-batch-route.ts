@@ -4,17 +4,20 @@ import type { Ingest } from "../domain/ingest.ts";
 import type { Permission } from "../domain/permission.ts";
 import type { Api } from "../http/api.ts";
 import { refuseUnsupportedBody } from "../http/framing.ts";
+import type { ApiKey } from "../tables/api-keys.ts";
 import { parseBatch, type RecordKind } from "./parse-batch.ts";
 import { refuseImpossibleRecords } from "./refuse-impossible-records.ts";
 
 const NO_BODY = Buffer.alloc(0);
 
+/** @param addSource  notes on each record which key pushed it */
 export function ingestBatchRoute<Row extends { currency: string }>(
   api: Api,
   path: string,
   permission: Permission,
   kind: RecordKind<Row>,
   ingest: Ingest<Row>,
+  addSource: (record: Row, key: ApiKey) => void = () => {},
 ) {
   const onRequest: onRequestHookHandler[] = [
     api.requires(permission),
@@ -27,9 +30,10 @@ export function ingestBatchRoute<Row extends { currency: string }>(
     path,
     { onRequest, config: { family: "ingest" } },
     async (request: FastifyRequest, _reply: FastifyReply) => {
-      const { merchant } = request.caller!;
+      const { merchant, key } = request.caller!;
       const batch = parseBatch(kind, (request.body as Buffer | undefined) ?? NO_BODY);
       refuseImpossibleRecords(kind.name, batch, { now: api.ports.now(), skewMs: api.clockSkewMs });
+      for (const record of batch) addSource(record, key);
       const received = batch.length;
       const unknown = batch.filter(({ currency }) => isUnknownCurrency(currency));
       const { stored: changed, older } = await ingest(merchant, batch);

@@ -271,7 +271,7 @@ function putPlan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wai
     customerId: view.invoice.customerId,
     transactionId: null,
     status: "SCHEDULED",
-    integrationType: "CUSTOM",
+    integrationType: view.invoice.integrationType ?? "CUSTOM",
     decidedAt: null,
     executedAt: null,
     attemptedAt: null,

@@ -1,3 +1,4 @@
+import type { IntegrationType } from "../domain/integration.ts";
 import type { Permission } from "../domain/permission.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
@@ -15,16 +16,19 @@ export interface ApiKey {
   /** As named in the audit log. */
   createdBy: string | null;
   replaces: string | null;
+  /** The billing system whose connector uses it; null for a merchant's own program. */
+  integrationType: IntegrationType | null;
 }
 
 const COLUMNS = `id, merchant_id as "merchantId", prefix, last_four as "lastFour", permissions, note, created_at as "createdAt",
   expires_at as "expiresAt", revoked_at as "revokedAt", last_used_at as "lastUsedAt",
-  made_by as "createdBy", replaces`;
+  made_by as "createdBy", replaces, integration_type as "integrationType"`;
 
 const INSERT = prepared(
   "insert_api_key",
-  `insert into api_keys (id, merchant_id, hash, prefix, last_four, permissions, note, created_at, expires_at, made_by, replaces)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+  `insert into api_keys (id, merchant_id, hash, prefix, last_four, permissions, note, created_at, expires_at, made_by, replaces,
+     integration_type)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 );
 
 /** @param key  `hash` is the SHA-256 of the key's text */
@@ -33,7 +37,8 @@ export async function insertApiKey(
   key: Omit<ApiKey, "revokedAt" | "lastUsedAt" | "permissions"> & { hash: Buffer; permissions: readonly Permission[] },
 ) {
   const { id, merchantId, hash, prefix, lastFour, permissions, note, createdAt, expiresAt, createdBy, replaces } = key;
-  const details = [prefix, lastFour, permissions, note, createdAt, expiresAt, createdBy, replaces];
+  const { integrationType } = key;
+  const details = [prefix, lastFour, permissions, note, createdAt, expiresAt, createdBy, replaces, integrationType];
   await tx.run(INSERT, [id, merchantId, hash, ...details]);
 }
 

@@ -15,7 +15,7 @@ import { prepared, type Tx } from "../postgres/database.ts";
 import { sqlState } from "../postgres/database-errors.ts";
 import { enqueueSql, MAX_OPEN_CASES_PER_CUSTOMER } from "./reevaluation-queue.ts";
 
-const INVOICE_COLUMNS: readonly Column<Invoice>[] = [
+const RECORD_COLUMNS: readonly Column<Invoice>[] = [
   ["id", "text", "id"],
   ["state", "text", "state"],
   ["customer_id", "text", "customerId"],
@@ -27,6 +27,10 @@ const INVOICE_COLUMNS: readonly Column<Invoice>[] = [
   ["created_at", "timestamptz", "createdAt"],
   ["updated_at", "timestamptz", "updatedAt"],
 ];
+const INVOICE_COLUMNS: readonly Column<Invoice>[] = [
+  ...RECORD_COLUMNS,
+  ["integration_type", "text", "integrationType"],
+];
 
 const PUSHED = `select ${unnestColumns(INVOICE_COLUMNS, 2)}`;
 
@@ -37,8 +41,9 @@ const INSERT_NEW = prepared(
    ), inserted as (
      insert into invoices (
        merchant_id, id, state, customer_id, subscription_id, business_entity, amount, amount_due, currency, created_at,
-       updated_at, version_at, unpaid_since)
+       integration_type, updated_at, version_at, unpaid_since)
      select $1::uuid, id, state, customer_id, subscription_id, business_entity, amount, amount_due, currency, created_at,
+       integration_type,
        coalesce(updated_at, created_at),
        case when updated_at is null then '-infinity'::timestamptz end,
        case when state in ('UNPAID', 'PARTIALLY_PAID') then coalesce(updated_at, created_at) end
@@ -47,7 +52,7 @@ const INSERT_NEW = prepared(
    ), news as (
      select id, customer_id, state = 'PAID' as is_paid
      from (select unnest($2::text[]) as id, unnest($3::text[]) as state, unnest($4::text[]) as customer_id) pushed
-     where not (select found from existing) and $12::uuid is not null
+     where not (select found from existing) and $13::uuid is not null
        and state in ('PAID', 'UNPAID', 'PARTIALLY_PAID')
    ), affected as (
      select distinct other.case_id
@@ -76,7 +81,7 @@ const INSERT_NEW = prepared(
            and case when other.is_paid then state = 'PAID' else state in ('UNPAID', 'PARTIALLY_PAID') end
          offset 0)
    ), queued as (
-     ${enqueueSql("select case_id from affected", "$12")}
+     ${enqueueSql("select case_id from affected", "$13")}
    )
    select not found as "areNew" from existing`,
 );
@@ -117,8 +122,9 @@ const UPSERT = prepared(
   `with changed as (
      insert into invoices as stored (
        merchant_id, id, state, customer_id, subscription_id, business_entity, amount, amount_due, currency, created_at,
-       updated_at, version_at, unpaid_since)
+       integration_type, updated_at, version_at, unpaid_since)
      select $1::uuid, id, state, customer_id, subscription_id, business_entity, amount, amount_due, currency, created_at,
+       integration_type,
        coalesce(updated_at, created_at),
        case when updated_at is null then '-infinity'::timestamptz end,
        case when state in ('UNPAID', 'PARTIALLY_PAID') then coalesce(updated_at, created_at) end
@@ -131,17 +137,18 @@ const UPSERT = prepared(
        amount = case when ${HAS_AMOUNT_LEFT} then stored.amount else excluded.amount end,
        amount_due = case when ${HAS_AMOUNT_LEFT} then excluded.amount else excluded.amount_due end,
        currency = excluded.currency,
+       integration_type = excluded.integration_type,
        created_at = excluded.created_at,
        updated_at = case
          when excluded.version_at is null then excluded.updated_at
-         else greatest($12::timestamptz, stored.updated_at) end,
+         else greatest($13::timestamptz, stored.updated_at) end,
        version_at = case when excluded.version_at is not null then coalesce(stored.version_at, stored.updated_at) end,
        was_in_recovery = stored.was_in_recovery or stored.state in ('UNPAID', 'PARTIALLY_PAID'),
        unpaid_since = case
          when excluded.state not in ('UNPAID', 'PARTIALLY_PAID') then null
          when stored.state in ('UNPAID', 'PARTIALLY_PAID') and stored.unpaid_since is not null then stored.unpaid_since
          when excluded.version_at is null then excluded.updated_at
-         else greatest($12::timestamptz, stored.updated_at) end
+         else greatest($13::timestamptz, stored.updated_at) end
      where case
        when excluded.version_at is null and excluded.updated_at > coalesce(stored.version_at, stored.updated_at) then true
        when excluded.version_at is null and (
@@ -160,7 +167,7 @@ const UPSERT = prepared(
    ), news as (
      select id, customer_id, state = 'PAID' as is_paid
      from changed
-     where $13::uuid is not null and state in ('PAID', 'UNPAID', 'PARTIALLY_PAID')
+     where $14::uuid is not null and state in ('PAID', 'UNPAID', 'PARTIALLY_PAID')
    ), affected as (
      select distinct other.case_id
      from (
@@ -188,7 +195,7 @@ const UPSERT = prepared(
            and case when other.is_paid then state = 'PAID' else state in ('UNPAID', 'PARTIALLY_PAID') end
          offset 0)
    ), queued as (
-     ${enqueueSql("select case_id from affected", "$13")}
+     ${enqueueSql("select case_id from affected", "$14")}
    )
    select
      coalesce(json_agg(id) filter (where inserted and state in ('UNPAID', 'PARTIALLY_PAID')), '[]') as unpaid,
@@ -231,12 +238,12 @@ export async function upsertInvoices(
 
 export const findOlderInvoices = createOlderVersionsFinder({
   table: "invoices",
-  columns: INVOICE_COLUMNS,
+  columns: RECORD_COLUMNS,
   stateOrder: INVOICE_STATE_ORDER,
 });
 
 const TOTALS_COLUMNS = (["id", "state", "updatedAt", "amount", "amountDue", "currency"] as const).map(
-  (name) => INVOICE_COLUMNS.find(([, , field]) => field === name)!,
+  (name) => RECORD_COLUMNS.find(([, , field]) => field === name)!,
 );
 const FILL_IN_TOTALS = prepared(
   "learn_invoice_totals",
@@ -301,7 +308,7 @@ export async function merchantsWithInvoice(tx: Tx, id: string): Promise<string[]
   return (await tx.run<{ id: string }>(MERCHANTS_WITH_INVOICE, [id])).rows.map((merchant) => merchant.id);
 }
 
-const AFTER = selectPageAfter("invoices", INVOICE_COLUMNS);
+const AFTER = selectPageAfter("invoices", RECORD_COLUMNS);
 
 export const invoicesAfter = (tx: Tx, merchantId: string, last?: Invoice) =>
   readPageAfter<Invoice>(tx, AFTER, merchantId, last);

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { createApiKey, rotateApiKey } from "../../src/auth/api-keys.ts";
+import { PERMISSIONS } from "../../src/domain/permission.ts";
+import { lockApiKey } from "../../src/tables/api-keys.ts";
 import type { Fields } from "./contract-records.ts";
 import { NOT_WORTH_RETRYING } from "./contract-records.ts";
 import type { Shop } from "./contract-shop.ts";
@@ -55,6 +58,22 @@ for (const [field, expected] of Object.entries(equals))
     assert.equal(typeof action[field], "string");
     assert.equal(action[field], expected());
   });
+
+test("recovery action, `integrationType`: that of the key that pushed the invoice, also after its rotation", async () => {
+  const { db, ports } = service.store;
+  const key = { merchantId: shop.id, permissions: PERMISSIONS, integrationType: "STRIPE" } as const;
+  const { keyId } = await createApiKey(db, key, ports);
+  const rotated = await db.transaction(async (tx) =>
+    rotateApiKey(tx, (await lockApiKey(tx, shop.id, keyId))!, 0, {}, ports),
+  );
+  assert.ok(typeof rotated === "object");
+  const stripeInvoice = shop.invoice({ id: "in_1" });
+  const headers = { authorization: `Bearer ${rotated.apiKey}`, "content-type": "application/json" };
+  const body = { invoices: [stripeInvoice] };
+  assert.equal((await service.call({ method: "POST", path: "/ingest/v1/invoices", headers, body })).status, 200);
+  const listed = await eventually(async () => (await shop.actions({ invoiceId: "in_1" }))[0], "its action");
+  assert.equal(listed.integrationType, "INTEGRATION_TYPE_STRIPE");
+});
 
 for (const field of ["createdAt", "executedAt", "updatedAt"])
   test(`recovery action, \`${field}\`: a timestamp in UTC`, () => assert.match(String(action[field]), TIMESTAMP));

@@ -31,7 +31,7 @@ export interface RecoveryAction {
     | "RECOVERY_ACTION_STATUS_EXPIRED"
     | "RECOVERY_ACTION_STATUS_CANCELED"
     | "RECOVERY_ACTION_STATUS_DELIVERY_FAILED";
-  /** The source of the invoice. `INTEGRATION_TYPE_CUSTOM`: this API. */
+  /** The source of the invoice. `INTEGRATION_TYPE_CUSTOM`: a program of yours. `INTEGRATION_TYPE_STRIPE` and others: the connector whose key pushed it. */
   integrationType: string;
   /** When it was planned. */
   createdAt: string;

@@ -88,7 +88,8 @@ export const RECOVERY_ACTION_SCHEMA: DocumentPart = {
       type: "string",
       maxLength: 64,
       pattern: "^INTEGRATION_TYPE_[A-Z]+$",
-      description: "The source of the invoice. `INTEGRATION_TYPE_CUSTOM`: this API.",
+      description:
+        "The source of the invoice. `INTEGRATION_TYPE_CUSTOM`: a program of yours. `INTEGRATION_TYPE_STRIPE` and others: the connector whose key pushed it.",
     },
     createdAt: timestampSchema("When it was planned."),
     executedAt: timestampSchema("When its outcome was recorded. Only in status SUCCEEDED or FAILED."),

@@ -1,4 +1,4 @@
-import type { Invoice } from "../../domain/invoice.ts";
+import type { InvoiceRecord } from "../../domain/invoice.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import type { Transaction } from "../../domain/transaction.ts";
 import { BATCH_RECORDS_MAX, type RecordKind } from "../../ingest/parse-batch.ts";
@@ -29,7 +29,7 @@ export const SUBSCRIPTION_DESCRIPTIONS: FieldDescriptions<Subscription> = {
   billingPeriodUnit: "The unit of billingPeriod.",
 };
 
-export const INVOICE_DESCRIPTIONS: FieldDescriptions<Invoice> = {
+export const INVOICE_DESCRIPTIONS: FieldDescriptions<InvoiceRecord> = {
   id: "Your id of the invoice.",
   state: "An invoice in UNPAID or PARTIALLY_PAID is in recovery. Every other state stops recovery.",
   customerId: "Your id of the customer.",
