@@ -40,6 +40,7 @@ create table merchants (
   shadow boolean not null default false,
   smallest_amount int8 not null default 0,
   explore boolean,
+  sends_recovery_ended boolean not null default false,
   constraint merchants_pkey primary key (id),
   constraint merchants_bucket_check check ((bucket >= 0) and (bucket <= 63)),
   constraint merchants_budget_check check ((budget >= 0) and (budget <= 100)),
@@ -68,6 +69,7 @@ comment on table merchants is 'Merchants and their settings. Secrets are AES-256
 comment on column merchants.webhook_old_secret is 'Signs until webhook_old_secret_until during a rotation.';
 comment on column merchants.webhook_cap is 'Maximum number of concurrent deliveries.';
 comment on column merchants.explore is 'Whether first retries are sampled; null: from 500 outcomes on.';
+comment on column merchants.sends_recovery_ended is 'Whether the endpoint gets recovery_ended when a case ends.';
 
 create table api_keys (
   id uuid not null,
@@ -313,7 +315,7 @@ create table events (
   withdrawn_at timestamptz,
   exhausted_at timestamptz,
   constraint events_pkey primary key (merchant_id, id),
-  constraint events_type_check check (type = any (array['recovery_action', 'pause_collection', 'complete_dunning']))
+  constraint events_type_check check (type = any (array['recovery_action', 'pause_collection', 'complete_dunning', 'recovery_ended']))
 ) with (fillfactor=90);
 alter table events alter column merchant_id set (n_distinct=1);
 create index events_by_case on events (merchant_id, case_id);

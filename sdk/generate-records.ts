@@ -43,6 +43,7 @@ const NAMES_BY_FILE: Record<string, NamesBySchema> = {
     RecoveryActionEvent: "RecoveryActionEvent",
     PauseCollectionEvent: "PauseCollectionEvent",
     CompleteDunningEvent: "CompleteDunningEvent",
+    RecoveryEndedEvent: "RecoveryEndedEvent",
     FlatRetryRequest: "FlatRetryRequest",
     WebhookReply: "WebhookReply",
     WebhookErrorReply: "WebhookErrorReply",

@@ -35,6 +35,7 @@ export {
 } from "./webhooks/receiver.ts";
 export {
   type ActionSuggestion,
+  type EndReason,
   parseWebhookEvent,
   type RecoveryActionEvent,
   type WebhookEvent,

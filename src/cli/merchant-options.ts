@@ -19,6 +19,7 @@ export const MERCHANT_OPTIONS: CommandOptions = {
   "sub-paths": { type: "string" },
   cap: { type: "string" },
   "webhook-rate": { type: "string" },
+  "recovery-ended": { type: "string" },
   "lead-minutes": { type: "string" },
   "window-days": { type: "string" },
   budget: { type: "string" },
@@ -44,6 +45,7 @@ export const MERCHANT_USAGE = `
   --sub-paths yes|no       post to U/recovery_action and so on (no)
   --cap N                  webhook requests in flight at once (5)
   --webhook-rate N|off     webhook requests per second (off)
+  --recovery-ended yes|no  send recovery_ended when a case ends, for whatever reason (no)
   --lead-minutes N         how long before the ideal time the instruction is sent (49)
   --window-days N          length of a case (28)
   --budget N               retries per case (8)
@@ -87,6 +89,8 @@ export async function parseMerchantSettings(context: CommandContext, values: Opt
   const webhookRate = textOption(values, "webhook-rate");
   if (webhookRate !== undefined)
     settings.webhookRate = webhookRate === "off" ? null : integerOption(values, "webhook-rate", 1, 10_000)!;
+  const recoveryEnded = textOption(values, "recovery-ended");
+  if (recoveryEnded !== undefined) settings.sendsRecoveryEnded = parseChoice("recovery-ended", recoveryEnded, YES_NO);
   const lead = integerOption(values, "lead-minutes", 0, 1440);
   if (lead !== undefined) settings.leadMs = lead * 60_000;
   const windowDays = integerOption(values, "window-days", 1, 365);

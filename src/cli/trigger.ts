@@ -3,7 +3,13 @@ import { join } from "node:path";
 import { authorizationHeader } from "../delivery/https/credential.ts";
 import { createSigner } from "../delivery/https/signature.ts";
 import { HOUR_MS } from "../domain/durations.ts";
-import { buildEnvelope, buildFlatRetryRequest, EVENT_TYPES, type RecoveryActionData } from "../domain/event.ts";
+import {
+  buildEnvelope,
+  buildFlatRetryRequest,
+  EVENT_TYPES,
+  exampleCaseEvent,
+  type RecoveryActionData,
+} from "../domain/event.ts";
 import { ACTION_SUGGESTIONS } from "../domain/recovery-action.ts";
 import { ensureLocalCertificate } from "../http/local-certificate.ts";
 import { uuidV7 } from "../process/clock.ts";
@@ -74,7 +80,7 @@ function buildBody(eventType: string, id: string, values: OptionValues, at: Date
   const shape = textOption(values, "shape") ?? "envelope";
   if (shape !== "envelope" && (shape !== "flat" || type !== "recovery_action"))
     throw new UsageError(`--shape takes envelope or, for a recovery_action, flat, not "${shape}".`);
-  if (type !== "recovery_action") return buildEnvelope(id, type, at, { invoiceId });
+  if (type !== "recovery_action") return buildEnvelope(id, type, at, exampleCaseEvent(type, invoiceId));
   const suggestion = textOption(values, "suggestion") ?? "RETRY";
   const actionSuggestion = ACTION_SUGGESTIONS.find((each) => each === suggestion);
   if (!actionSuggestion)

@@ -58,6 +58,7 @@ const forEachEventType = <Value>(make: (type: EventType) => Value): Record<Event
   recovery_action: make("recovery_action"),
   pause_collection: make("pause_collection"),
   complete_dunning: make("complete_dunning"),
+  recovery_ended: make("recovery_ended"),
 });
 
 function createMerchantSigner(

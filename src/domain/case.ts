@@ -1,6 +1,6 @@
 import type { Arm } from "./experiment.ts";
 
-const END_REASONS = [
+export const END_REASONS = [
   "paid",
   "voided",
   "uncollectible",

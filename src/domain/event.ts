@@ -1,7 +1,11 @@
+import type { EndReason } from "./case.ts";
 import type { ActionSuggestion } from "./recovery-action.ts";
 
-export const EVENT_TYPES = ["recovery_action", "pause_collection", "complete_dunning"] as const;
+/** `recovery_ended` only for merchants that ask for it. */
+export const EVENT_TYPES = ["recovery_action", "pause_collection", "complete_dunning", "recovery_ended"] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
+
+export const END_REASON_PREFIX = "END_REASON_";
 
 /** Failed attempts that exhaust an event in one round. */
 export const maxAttempts = (type: EventType) => (type === "recovery_action" ? 6 : 7);
@@ -24,18 +28,19 @@ export interface RecoveryActionData {
   idealRetryTime: Date;
 }
 
+export interface CaseEventData {
+  invoiceId: string;
+  /** Of a `recovery_ended`. */
+  endReason?: EndReason | undefined;
+}
+
 /** `{id, type, created, data}` */
-export function buildEnvelope(
-  id: string,
-  type: EventType,
-  created: Date,
-  data: RecoveryActionData | { invoiceId: string },
-) {
+export function buildEnvelope(id: string, type: EventType, created: Date, data: RecoveryActionData | CaseEventData) {
   return JSON.stringify({
     id,
     type,
     created: created.toISOString(),
-    data: "actionSuggestion" in data ? actionFields(data) : { invoiceId: data.invoiceId },
+    data: "actionSuggestion" in data ? actionFields(data) : caseFields(data),
   });
 }
 
@@ -62,9 +67,20 @@ export function buildTestBody(id: string, type: EventType, created: Date, flat: 
   const body =
     isAction && flat
       ? buildFlatRetryRequest(id, data)
-      : buildEnvelope(id, type, created, isAction ? data : { invoiceId: TEST_INVOICE_ID });
+      : buildEnvelope(id, type, created, isAction ? data : exampleCaseEvent(type, TEST_INVOICE_ID));
   return JSON.stringify({ ...JSON.parse(body), test: true });
 }
+
+/** For an event that no case caused. */
+export const exampleCaseEvent = (type: EventType, invoiceId: string): CaseEventData => ({
+  invoiceId,
+  endReason: type === "recovery_ended" ? "window_over" : undefined,
+});
+
+const caseFields = ({ invoiceId, endReason }: CaseEventData) => ({
+  invoiceId,
+  ...(endReason && { endReason: END_REASON_PREFIX + endReason.toUpperCase() }),
+});
 
 const actionFields = (data: RecoveryActionData) => ({
   invoiceId: data.invoiceId,

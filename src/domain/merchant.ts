@@ -36,6 +36,8 @@ export interface Merchant {
   webhookPausedBy: PausedBy | null;
   /** Service time since which every attempt has failed. */
   webhookFailingSince: Date | null;
+  /** Whether its endpoint gets `recovery_ended` when a case ends. */
+  sendsRecoveryEnded: boolean;
   /** How long before the ideal time the event is sent. */
   leadMs: number;
   windowDays: number;
@@ -72,6 +74,7 @@ export const MERCHANT_DEFAULTS = {
   webhookPausedAt: null,
   webhookPausedBy: null,
   webhookFailingSince: null,
+  sendsRecoveryEnded: false,
   leadMs: 49 * 60_000,
   windowDays: 28,
   budget: 8,

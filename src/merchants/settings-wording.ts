@@ -13,6 +13,7 @@ export const SETTINGS_WORDING: readonly (readonly [name: string, words: (merchan
   ["signed", ({ webhookSecret }) => formatYesNo(webhookSecret !== null)],
   ["cap", ({ webhookCap }) => String(webhookCap)],
   ["webhook rate", ({ webhookRate }) => (webhookRate === null ? "off" : String(webhookRate))],
+  ["recovery ended", ({ sendsRecoveryEnded }) => formatYesNo(sendsRecoveryEnded)],
   ["lead minutes", ({ leadMs }) => String(leadMs / 60_000)],
   ["window days", ({ windowDays }) => String(windowDays)],
   ["budget", ({ budget }) => String(budget)],

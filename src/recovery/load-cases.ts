@@ -118,6 +118,7 @@ export async function loadCases(tx: Tx, merchant: Merchant, cases: readonly Case
         sentOnceEvents: {
           pauseCollection: sentEventKeys.has(`${recoveryCase.id}:pause_collection`),
           completeDunning: sentEventKeys.has(`${recoveryCase.id}:complete_dunning`),
+          recoveryEnded: sentEventKeys.has(`${recoveryCase.id}:recovery_ended`),
         },
       };
     },

@@ -40,7 +40,7 @@ export interface LoadedCase {
   issuerDownAt: Date | null;
   lastDecision: PreviousDecision | null;
   /** Which of the events sent once per case exist already. */
-  sentOnceEvents: { pauseCollection: boolean; completeDunning: boolean };
+  sentOnceEvents: { pauseCollection: boolean; completeDunning: boolean; recoveryEnded: boolean };
   /** Whether a person ends the case with this step. */
   isStopped?: true;
 }

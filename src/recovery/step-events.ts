@@ -1,12 +1,15 @@
-import { buildEnvelope, buildFlatRetryRequest, type Event } from "../domain/event.ts";
+import type { EndReason } from "../domain/case.ts";
+import { buildEnvelope, buildFlatRetryRequest, type Event, type EventType } from "../domain/event.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { LoadedCase } from "./loaded-case.ts";
 
+/** @param endReason  of a `recovery_ended` */
 export function buildCaseEvent(
   { case: recoveryCase, invoice }: LoadedCase,
-  type: "pause_collection" | "complete_dunning",
+  type: Exclude<EventType, "recovery_action">,
   now: Date,
   id: string,
+  endReason?: EndReason,
 ): Event {
   const invoiceId = invoice.id;
   return {
@@ -14,7 +17,7 @@ export function buildCaseEvent(
     caseId: recoveryCase.id,
     invoiceId,
     type,
-    body: buildEnvelope(id, type, now, { invoiceId }),
+    body: buildEnvelope(id, type, now, { invoiceId, endReason }),
     createdAt: now,
   };
 }

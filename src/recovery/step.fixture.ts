@@ -42,7 +42,7 @@ export const buildView = ({ case: recoveryCase, merchant, invoice, sentOnceEvent
       pendingRequests: [],
     },
     ...{ storedConflict: null, issuerDownAt: null, lastDecision: null, ...over },
-    sentOnceEvents: { pauseCollection: true, completeDunning: false, ...sentOnceEvents },
+    sentOnceEvents: { pauseCollection: true, completeDunning: false, recoveryEnded: false, ...sentOnceEvents },
   }) as unknown as LoadedCase;
 
 export function stepAt(nowMs: number, given: ViewOverrides = {}, model: AvailableModel["model"] = null) {

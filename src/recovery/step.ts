@@ -82,6 +82,10 @@ export function stepCase(
   const canSendEvents = isHandledByDunlin(view) && view.merchant.webhookUrl !== null;
   if (endsNow && canSendEvents && sendsCompleteDunning(end.endReason!) && !view.sentOnceEvents.completeDunning)
     draft.events.push(buildCaseEvent(view, "complete_dunning", now, newId()));
+  // Ingest ends a case itself, and this step comes right after it.
+  const isEndUnsent = end.endedAt !== null && !view.sentOnceEvents.recoveryEnded;
+  if (isEndUnsent && canSendEvents && view.merchant.sendsRecoveryEnded)
+    draft.events.push(buildCaseEvent(view, "recovery_ended", now, newId(), end.endReason!));
   const updated = draft.actions.filter((action, index) => action !== view.actions[index]);
   return {
     state: {

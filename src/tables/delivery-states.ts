@@ -195,8 +195,8 @@ function judgeCandidate(
   if (state === "waiting") return { eventId, skip: "it is still being sent" };
   if (state === "delivered") return { eventId, skip: "it was delivered" };
   if (state === "withdrawn") return { eventId, skip: "it was withdrawn" };
-  if (paid) return { eventId, skip: "the invoice was paid meanwhile" };
-  if (type !== "complete_dunning" && ended) return { eventId, skip: "its case has ended" };
+  if (paid && type !== "recovery_ended") return { eventId, skip: "the invoice was paid meanwhile" };
+  if (type !== "complete_dunning" && type !== "recovery_ended" && ended) return { eventId, skip: "its case has ended" };
   if (executed) return { eventId, skip: "it was carried out" };
   if (type === "recovery_action" && superseded) return { eventId, skip: "a later action replaced it" };
   const { actionType, idealRetryTime } = action;

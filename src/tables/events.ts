@@ -56,7 +56,7 @@ const WITHDRAW = prepared(
   `with dropped as (
      delete from deliveries d using events e
      where d.merchant_id = $1 and e.merchant_id = $1 and e.id = d.event_id
-       and (e.case_id = any($2::uuid[]) or e.id = any($3::uuid[]))
+       and (e.case_id = any($2::uuid[]) and e.type <> 'recovery_ended' or e.id = any($3::uuid[]))
      returning d.event_id
    )
    update events set withdrawn_at = $4 from dropped where merchant_id = $1 and id = dropped.event_id
@@ -82,7 +82,7 @@ export async function withdrawRetries(tx: Tx, merchantId: string, caseIds: reado
 }
 
 /**
- * If undelivered: all of `caseIds`, and `eventIds`. Returns the withdrawn ones. An attempt in flight still ends and is logged.
+ * If undelivered: all of `caseIds` but the notice that the case ended, and `eventIds`. Returns the withdrawn ones. An attempt in flight still ends and is logged.
  */
 export async function withdrawEvents(
   tx: Tx,
@@ -113,7 +113,7 @@ const SENT_ONCE_EVENTS = prepared(
    where merchant_id = $1 and case_id = any($2::uuid[]) and type <> 'recovery_action'`,
 );
 
-/** `case:type` for `pause_collection` and `complete_dunning`. */
+/** `case:type` for all but `recovery_action`. */
 export async function sentOnceEventKeys(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   const { rows } = await tx.run<{ caseId: string; type: EventType }>(SENT_ONCE_EVENTS, [
     merchantId,

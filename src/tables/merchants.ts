@@ -19,6 +19,7 @@ const COLUMNS = {
   webhookPausedAt: "webhook_paused_at",
   webhookPausedBy: "webhook_paused_by",
   webhookFailingSince: "webhook_failing_since",
+  sendsRecoveryEnded: "sends_recovery_ended",
   leadMs: "lead_ms",
   windowDays: "window_days",
   budget: "budget",

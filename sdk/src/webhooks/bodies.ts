@@ -1,10 +1,10 @@
 // Generated from openapi.json by generate-records.ts. Timestamps are ISO 8601 in UTC.
 
-/** The envelope of an event. */
+/** An event's envelope. */
 export interface RecoveryActionEvent {
-  /** The id of the event, the same on every attempt. Skip events that you have seen. */
+  /** The event's id, the same on every attempt. Skip events that you have seen. */
   id: string;
-  /** The type of the event. */
+  /** The event's type. */
   type: "recovery_action";
   /** When the event was created. */
   created: string;
@@ -23,35 +23,66 @@ export interface RecoveryActionEvent {
   test?: true;
 }
 
-/** The envelope of an event. */
+/** An event's envelope. */
 export interface PauseCollectionEvent {
-  /** The id of the event, the same on every attempt. Skip events that you have seen. */
+  /** The event's id, the same on every attempt. Skip events that you have seen. */
   id: string;
-  /** The type of the event. */
+  /** The event's type. */
   type: "pause_collection";
   /** When the event was created. */
   created: string;
-  /** The subject of the event. */
+  /** The event's subject. */
   data: {
-    /** The invoice of the event; your id. */
+    /** The event's invoice; your id. */
     invoiceId: string;
   };
   /** Only in a test event, on which you should not act. */
   test?: true;
 }
 
-/** The envelope of an event. */
+/** An event's envelope. */
 export interface CompleteDunningEvent {
-  /** The id of the event, the same on every attempt. Skip events that you have seen. */
+  /** The event's id, the same on every attempt. Skip events that you have seen. */
   id: string;
-  /** The type of the event. */
+  /** The event's type. */
   type: "complete_dunning";
   /** When the event was created. */
   created: string;
-  /** The subject of the event. */
+  /** The event's subject. */
   data: {
-    /** The invoice of the event; your id. */
+    /** The event's invoice; your id. */
     invoiceId: string;
+  };
+  /** Only in a test event, on which you should not act. */
+  test?: true;
+}
+
+/** An event's envelope. */
+export interface RecoveryEndedEvent {
+  /** The event's id, the same on every attempt. Skip events that you have seen. */
+  id: string;
+  /** The event's type. */
+  type: "recovery_ended";
+  /** When the event was created. */
+  created: string;
+  /** The event's subject. */
+  data: {
+    /** The event's invoice; your id. */
+    invoiceId: string;
+    /** Why recovery ended. */
+    endReason:
+      | "END_REASON_PAID"
+      | "END_REASON_VOIDED"
+      | "END_REASON_UNCOLLECTIBLE"
+      | "END_REASON_REFUNDED"
+      | "END_REASON_DRAFT"
+      | "END_REASON_SUBSCRIPTION_CANCELED"
+      | "END_REASON_SUBSCRIPTION_EXPIRED"
+      | "END_REASON_WINDOW_OVER"
+      | "END_REASON_BUDGET_USED"
+      | "END_REASON_HOPELESS"
+      | "END_REASON_STOPPED_BY_HAND"
+      | "END_REASON_SETTLED";
   };
   /** Only in a test event, on which you should not act. */
   test?: true;
@@ -59,7 +90,7 @@ export interface CompleteDunningEvent {
 
 /** The alternative body of a recovery action, for merchants that choose it. */
 export interface FlatRetryRequest {
-  /** The id of the event. Skip events that you have seen. */
+  /** The event's id. Skip events that you have seen. */
   requestId: string;
   /** The invoice to retry; your id. */
   invoiceId: string;

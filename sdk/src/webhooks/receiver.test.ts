@@ -40,6 +40,18 @@ test("the two events with only an invoice are accepted, also on their sub-paths"
   assert.deepEqual(handled, [pause, complete]);
 });
 
+test("recovery_ended is accepted with its reason, also a reason that this version does not know, and refused without one", async (t) => {
+  const { post, handled } = await startTestReceiver(t);
+  const ended = (id: string, data: object) => ({ id, type: "recovery_ended", created: RETRY_EVENT.created, data });
+  const known = ended("a", { invoiceId: "inv_1", endReason: "END_REASON_PAID" });
+  const unknown = ended("b", { invoiceId: "inv_1", endReason: "END_REASON_OF_TOMORROW" });
+  assert.equal((await post(known, { path: "/hooks/recovery_ended" })).status, 200);
+  assert.equal((await post(unknown)).status, 200);
+  assert.equal((await post(ended("c", { invoiceId: "inv_1" }))).status, 400);
+  await waitUntilSettled();
+  assert.deepEqual(handled, [known, unknown]);
+});
+
 test("a test event is acknowledged in either shape, every time, and never handled", async (t) => {
   const { post, handled, exchanges } = await startTestReceiver(t, { store: memoryEventStore({ openMax: 0 }) });
   for (const body of [

@@ -67,7 +67,7 @@ type AcceptedExchange = Omit<WebhookExchange, "status">;
  * Creates the receiver of Dunlin's webhooks.
  *
  * An event is acknowledged with 200 once the store has it, and handled afterwards. A test event is only acknowledged. Every path
- * is accepted; one that ends in `/recovery_action`, `/pause_collection` or `/complete_dunning` accepts only events of that type.
+ * is accepted; one that ends in the type of an event, such as `/recovery_action`, accepts only events of that type.
  * Refusals have a status of the API: 400, 401, 429 or 500.
  *
  * @throws TypeError if the credential or a secret is invalid

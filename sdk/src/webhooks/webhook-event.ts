@@ -1,9 +1,15 @@
-import type { CompleteDunningEvent, RecoveryActionEvent as Envelope, PauseCollectionEvent } from "./bodies.ts";
+import type {
+  CompleteDunningEvent,
+  RecoveryActionEvent as Envelope,
+  PauseCollectionEvent,
+  RecoveryEndedEvent,
+} from "./bodies.ts";
 
 /** Dunlin's instruction, independent of the body's shape. */
-export type WebhookEvent = RecoveryActionEvent | PauseCollectionEvent | CompleteDunningEvent;
+export type WebhookEvent = RecoveryActionEvent | PauseCollectionEvent | CompleteDunningEvent | RecoveryEndedEvent;
 /** Push its id as `recoveryActionId` of the transaction that carries it out. `created` is absent for a flat retry request. */
 export type RecoveryActionEvent = Omit<Envelope, "created"> & Partial<Pick<Envelope, "created">>;
+export type EndReason = RecoveryEndedEvent["data"]["endReason"];
 export type ActionSuggestion = Envelope["data"]["actionSuggestion"];
 
 /** The event, or a sentence that describes the problem. */
@@ -16,7 +22,7 @@ const SUGGESTIONS: Record<ActionSuggestion, true> = {
   ACTION_SUGGESTION_CARD_CHANGE: true,
 };
 const ACTION_SUGGESTIONS = Object.keys(SUGGESTIONS) as ActionSuggestion[];
-const EVENT_TYPES = ["recovery_action", "pause_collection", "complete_dunning"] as const;
+const EVENT_TYPES = ["recovery_action", "pause_collection", "complete_dunning", "recovery_ended"] as const;
 type JsonFields = Record<string, unknown>;
 
 /**
@@ -54,7 +60,11 @@ function parseEnvelope(fields: JsonFields): ParsedEvent {
   if (!isJsonFields(data)) return missingFieldProblem("data");
   if (type === "recovery_action") return parseRetry({ id, type, created }, data, "data.");
   if (!isNonEmptyText(data.invoiceId)) return missingFieldProblem("data.invoiceId");
-  return { event: { id, type, created, data: { invoiceId: data.invoiceId } } };
+  const { invoiceId } = data;
+  if (type !== "recovery_ended") return { event: { id, type, created, data: { invoiceId } } };
+  // A newer Dunlin may have further reasons.
+  if (!isNonEmptyText(data.endReason)) return missingFieldProblem("data.endReason");
+  return { event: { id, type, created, data: { invoiceId, endReason: data.endReason as EndReason } } };
 }
 
 function parseFlatRetryRequest(fields: JsonFields): ParsedEvent {

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { buildEnvelope, buildFlatRetryRequest, buildTestBody, EVENT_TYPES } from "../../domain/event.ts";
+import {
+  buildEnvelope,
+  buildFlatRetryRequest,
+  buildTestBody,
+  EVENT_TYPES,
+  exampleCaseEvent,
+} from "../../domain/event.ts";
 import type { DocumentPart } from "./field-schema.ts";
 import { createValidatorAt, DOCUMENT, partAt } from "./validator.fixture.ts";
 
@@ -15,14 +21,17 @@ test("every event matches its documented schema in both shapes", () => {
         const data = { invoiceId: "inv_1", subscriptionId, actionSuggestion, idealRetryTime: created };
         const isAction = type === "recovery_action";
         const bodies = [
-          buildEnvelope(id, type, created, isAction ? data : { invoiceId: "inv_1" }),
+          buildEnvelope(id, type, created, isAction ? data : exampleCaseEvent(type, "inv_1")),
           buildTestBody(id, type, created, false),
           ...(isAction ? [buildFlatRetryRequest(id, data), buildTestBody(id, type, created, true)] : []),
         ];
         const validate = createValidatorAt(`/webhooks/${type}/post/requestBody/content/application~1json/schema`);
         for (const body of bodies) assert.ok(validate(JSON.parse(body)), body);
         for (const other of EVENT_TYPES.filter((each) => each !== type))
-          assert.equal(validate(JSON.parse(buildEnvelope(id, other, created, { invoiceId: "inv_1" }))), false);
+          assert.equal(
+            validate(JSON.parse(buildEnvelope(id, other, created, exampleCaseEvent(other, "inv_1")))),
+            false,
+          );
       }
 });
 

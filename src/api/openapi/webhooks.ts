@@ -1,8 +1,11 @@
+import { END_REASONS } from "../../domain/case.ts";
 import {
   buildEnvelope,
   buildFlatRetryRequest,
+  END_REASON_PREFIX,
   EVENT_TYPES,
   type EventType,
+  exampleCaseEvent,
   type RecoveryActionData,
 } from "../../domain/event.ts";
 import { ACTION_SUGGESTIONS } from "../../domain/recovery-action.ts";
@@ -16,6 +19,7 @@ const SCHEMA_NAMES: Record<EventType, string> = {
   recovery_action: "RecoveryActionEvent",
   pause_collection: "PauseCollectionEvent",
   complete_dunning: "CompleteDunningEvent",
+  recovery_ended: "RecoveryEndedEvent",
 };
 const SENT_WHEN: Record<EventType, string> = {
   recovery_action:
@@ -24,11 +28,14 @@ const SENT_WHEN: Record<EventType, string> = {
   pause_collection:
     "Dunlin sends this event when your system should stop its automatic retries of an invoice, because Dunlin decides when to retry it. In an experiment, it marks the invoices that Dunlin retries.",
   complete_dunning: "Dunlin sends this event when dunning of an invoice should end early.",
+  recovery_ended:
+    "An addition to the interface, for merchants that ask for it. Dunlin sends this event when it no longer handles an invoice, for whatever reason. If your system retries invoices itself, it may do so again.",
 };
 const ATTEMPT_SCHEDULES: Record<EventType, string> = {
   recovery_action: "6 attempts: immediately, then after 100 ms, 5 s, 15 s, 15 min and 30 min.",
   pause_collection: "7 attempts: immediately, then after 100 ms, 5 s, 15 s, 15 min, 30 min and 1 h.",
   complete_dunning: "7 attempts: immediately, then after 100 ms, 5 s, 15 s, 15 min, 30 min and 1 h.",
+  recovery_ended: "7 attempts: immediately, then after 100 ms, 5 s, 15 s, 15 min, 30 min and 1 h.",
 };
 
 const uuidSchema = (description: string): DocumentPart => ({
@@ -62,11 +69,11 @@ const ACTION_REQUIRED = ["invoiceId", "actionSuggestion", "idealRetryTime"];
 
 const eventSchema = (type: EventType): DocumentPart => ({
   type: "object",
-  description: "The envelope of an event.",
+  description: "An event's envelope.",
   required: ["id", "type", "created", "data"],
   properties: {
-    id: uuidSchema("The id of the event, the same on every attempt. Skip events that you have seen."),
-    type: { type: "string", const: type, description: "The type of the event." },
+    id: uuidSchema("The event's id, the same on every attempt. Skip events that you have seen."),
+    type: { type: "string", const: type, description: "The event's type." },
     created: timestampSchema("When the event was created."),
     data:
       type === "recovery_action"
@@ -78,9 +85,18 @@ const eventSchema = (type: EventType): DocumentPart => ({
           }
         : {
             type: "object",
-            required: ["invoiceId"],
-            properties: { invoiceId: merchantIdSchema("The invoice of the event; your id.") },
-            description: "The subject of the event.",
+            required: ["invoiceId", ...(type === "recovery_ended" ? ["endReason"] : [])],
+            properties: {
+              invoiceId: merchantIdSchema("The event's invoice; your id."),
+              ...(type === "recovery_ended" && {
+                endReason: enumSchema(
+                  END_REASON_PREFIX,
+                  END_REASONS.map((reason) => reason.toUpperCase()),
+                  "Why recovery ended.",
+                ),
+              }),
+            },
+            description: "The event's subject.",
           },
     test: TEST_FLAG_SCHEMA,
   },
@@ -100,7 +116,7 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, DocumentPart>> = {
     description: "The alternative body of a recovery action, for merchants that choose it.",
     required: ["requestId", ...ACTION_REQUIRED],
     properties: {
-      requestId: uuidSchema("The id of the event. Skip events that you have seen."),
+      requestId: uuidSchema("The event's id. Skip events that you have seen."),
       ...ACTION_FIELDS,
       test: TEST_FLAG_SCHEMA,
     },
@@ -191,7 +207,7 @@ const CREATED_EXAMPLE = new Date("2026-02-20T05:21:00Z");
 function exampleBodyOf(type: EventType): DocumentPart {
   const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
   const isAction = type === "recovery_action";
-  const data = isAction ? ACTION_EXAMPLE : { invoiceId: "inv_9001" };
+  const data = isAction ? ACTION_EXAMPLE : exampleCaseEvent(type, "inv_9001");
   return {
     schema: isAction ? { oneOf: [ref(SCHEMA_NAMES[type]), ref("FlatRetryRequest")] } : ref(SCHEMA_NAMES[type]),
     examples: {

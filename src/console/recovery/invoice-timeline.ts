@@ -194,6 +194,7 @@ const EVENT_LABELS = {
   recovery_action: "Instruction to your endpoint",
   pause_collection: "Request to pause your own retries",
   complete_dunning: "Notice that dunning is over",
+  recovery_ended: "Notice that recovery has ended",
 } as const;
 
 const deliveryEntry = (delivery: ListedDelivery, zone: string): TimelineEntry => ({
