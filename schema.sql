@@ -165,6 +165,7 @@ create table cases (
   currency text not null,
   recovered boolean not null default false,
   outcome text collate "C" not null generated always as ( case when (arm <> 'dunlin') then 'watched' when (ended_at is null) then 'open' when recovered then 'recovered' when (end_reason = 'paid') then 'paid' when (end_reason = any (array['voided', 'refunded', 'draft', 'settled'])) then 'stopped' else 'lost' end) stored,
+  postponed_until timestamptz,
   constraint cases_pkey primary key (merchant_id, id),
   constraint cases_arm_check check (arm = any (array['dunlin', 'merchant', 'shadow'])),
   constraint cases_budget_check check (budget >= 0),
@@ -191,6 +192,7 @@ comment on column cases.invoice_left is 'Whether the invoice was seen out of rec
 comment on column cases.arm is 'dunlin: Dunlin acts. merchant: the holdout of an experiment. shadow: decisions are recorded and no event is sent.';
 comment on column cases.amount is 'Amount due by the last version before the case ended, or by the version that ended it.';
 comment on column cases.recovered is 'Whether an instruction of Dunlin brought in the payment, even after the case ended.';
+comment on column cases.postponed_until is 'Until when a person or program of the merchant allows no retry.';
 
 create table clock_anchor (
   id int2 not null,

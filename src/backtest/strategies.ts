@@ -143,6 +143,7 @@ function factsAfter(
     pending: null,
     othersPlanned: false,
     issuerDownAt: null,
+    postponedUntil: null,
     retries: attempts.slice(1, k + 1).map(({ at }) => ({ idealRetryTime: at, status: "FAILED" })),
   };
 }

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { makeMerchant, realPorts } from "../delivery/deliverer.fixture.ts";
 import { ingestInvoices } from "../ingest/ingest-invoices.ts";
-import type { StopResult } from "../merchants/stop-recovery.ts";
+import type { StopResult } from "../merchants/recovery-requests.ts";
 import { listDeliveries } from "../tables/delivery-states.ts";
 import type { OptionValues } from "./command.ts";
 import { runAndCapture } from "./context.fixture.ts";

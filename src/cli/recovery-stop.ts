@@ -1,5 +1,5 @@
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
-import { stopRecovery } from "../merchants/stop-recovery.ts";
+import { stopRecovery } from "../merchants/recovery-requests.ts";
 import { type ChannelMessage, notify, withdrawnMessages } from "../postgres/notifications.ts";
 import { type Command, CommandFailure, EXIT_CODES, textOption, withDatabase } from "./command.ts";
 import { resolveMerchantByInvoice } from "./resolve-merchant.ts";

@@ -40,6 +40,8 @@ export interface Case {
   endReason: EndReason | null;
   /** Null unless it ended as paid. */
   paidAt: Date | null;
+  /** Until when the merchant allows no retry; null: not postponed. */
+  postponedUntil: Date | null;
 }
 
 /** Only if the case ended early. */

@@ -19,6 +19,7 @@ export const VISA_FACTS = {
   cardChange: null,
   cardAskedAt: null,
   issuerDownAt: null,
+  postponedUntil: null,
   billed: [],
   pending: null,
   othersPlanned: false,

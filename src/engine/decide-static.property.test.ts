@@ -110,6 +110,7 @@ const cases: fc.Arbitrary<{ known: DecisionFacts; now: Date }> = fc
       cardChange: given.cardChange,
       cardAskedAt: given.cardChange === null ? null : at(0),
       issuerDownAt: null,
+      postponedUntil: null,
       billed: [],
       pending: null,
       othersPlanned: false,

@@ -4,12 +4,14 @@ import { type CustomerLocale, findCustomerLocale } from "./customer-locale.ts";
 import type { DecisionFacts } from "./decision-facts.ts";
 import { outageWaitEnd } from "./detect-outage.ts";
 import type { CustomerHistory } from "./infer-posterior.ts";
+import { formatZonedTime } from "./local-time.ts";
 import type { Ruling } from "./rules/attempt-ledger.ts";
 import { findCardNetwork } from "./rules/card-networks.ts";
 import { buildGuard, type Guard } from "./rules/guard.ts";
 import { type InterpretedDecline, interpretDecline } from "./rules/interpret-decline.ts";
 import { findTightestLimit } from "./rules/plan-limits.ts";
 import { mayNeedCustomer } from "./rules/response-codes.ts";
+import { SOURCES } from "./rules/sources.ts";
 
 /** Times are milliseconds. */
 export interface DecisionContext {
@@ -35,7 +37,8 @@ export function buildDecisionContext(
   const last =
     facts.lastDecline && (changedAt === null || facts.lastDecline.at.getTime() >= changedAt) ? facts.lastDecline : null;
   const isSeen = last !== null && facts.ledger.some((entry) => entry.onPresentCard && +entry.at === +last.at);
-  const guard = buildGuard({
+  const locale = findCustomerLocale(facts);
+  const rules = buildGuard({
     instrument: facts,
     amount: facts.amount,
     // Even if the ledger does not reach back to it.
@@ -56,6 +59,7 @@ export function buildDecisionContext(
     firstTriedAt: changedAt === null ? facts.unpaidAt : null,
     earlyMs: facts.leadMs,
   });
+  const guard = addPostponement(rules, facts.postponedUntil, locale);
   return {
     facts,
     history,
@@ -68,8 +72,16 @@ export function buildDecisionContext(
         : interpretDecline(last, facts)),
     issuerUpAt: facts.issuerDownAt === null ? 0 : outageWaitEnd(facts.issuerDownAt),
     isNewCard: changedAt !== null && last === null && lastAttemptTime(facts) < changedAt,
-    locale: findCustomerLocale(facts),
+    locale,
   };
+}
+
+/** Holds retries back as a bank's advice does. */
+function addPostponement(guard: Guard, until: Date | null, { zone }: CustomerLocale): Guard {
+  const at = until?.getTime() ?? 0;
+  if (at <= (guard.notBefore?.at ?? 0)) return guard;
+  const sentence = `Retries were postponed by hand until ${formatZonedTime(zone, at)}.`;
+  return { ...guard, notBefore: { sentence, source: SOURCES.postponed, at } };
 }
 
 /** Counts as the wait's result: most days have only two possible hours. */

@@ -51,6 +51,8 @@ export interface DecisionFacts {
   issuerDownAt: Date | null;
   /** The customer's latest, including this one; empty if not loaded. */
   billed: readonly SubscriptionInvoice[];
+  /** Until when the merchant allows no retry. */
+  postponedUntil: Date | null;
   /** Another of the customer's cases has a planned or pending retry or card request. */
   othersPlanned: boolean;
   /** SCHEDULED and CANCELED ones were never executed. */

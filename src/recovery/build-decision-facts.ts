@@ -62,6 +62,7 @@ export function buildDecisionFacts(
     ),
     othersPlanned: view.customerInvoices.some(({ id, isPlanned }) => id !== invoice.id && isPlanned),
     issuerDownAt: view.issuerDownAt,
+    postponedUntil: recoveryCase.postponedUntil,
     // A retry canceled after it was sent still counts as requested.
     retries: retries.map(({ idealRetryTime, status }) => ({
       idealRetryTime,

@@ -6,6 +6,7 @@ import { buildAccount } from "../engine/decision-account.ts";
 import { buildDecisionContext, type DecisionContext } from "../engine/decision-context.ts";
 import type { Decision } from "../engine/decision-facts.ts";
 import type { LearnedModel } from "../engine/learned/learned-model.ts";
+import { decideRetryAtOnce } from "../engine/retry-at-once.ts";
 import { buildDecisionFacts } from "./build-decision-facts.ts";
 import { buildHistory } from "./build-history.ts";
 import type { LoadedCase } from "./loaded-case.ts";
@@ -17,6 +18,8 @@ export interface AvailableModel {
   /** Why there is no model, if the merchant wants one. */
   failureReason: string | null;
 }
+
+export const NO_MODEL: AvailableModel = { model: null, failureReason: null };
 
 /**
  * The learned policy's plan stays while its facts stay, even if the model was trained meanwhile. Otherwise each outcome would shift the times in all
@@ -50,6 +53,21 @@ export function decideCase(
     (decision.kind !== "wait" || isSameWait(lastDecision, decision));
   const record = isSame ? null : buildDecisionRecord(loaded, context, fingerprint, result, available, now);
   return { decision, record, error };
+}
+
+/**
+ * Decides on a retry at once, which the merchant asks for by hand.
+ *
+ * @returns a decision to retry now, or the decision that forbids it
+ */
+export function decideRetryNow(loaded: LoadedCase, actions: readonly DeliveredAction[], now: Date) {
+  const { context, fingerprint } = decisionContextOf(loaded, actions, null, now);
+  const decision = decideRetryAtOnce(context);
+  const result = {
+    ...{ decision, isLearned: false, chosen: null, outlook: () => null, engine: "static" as const, error: null },
+  };
+  const record = buildDecisionRecord(loaded, context, fingerprint, result, NO_MODEL, now);
+  return { decision, record, error: null };
 }
 
 /**
@@ -93,9 +111,18 @@ function decisionContextOf(
 ): { context: DecisionContext; fingerprint: string } {
   const facts = buildDecisionFacts(loaded, actions, model?.isTrained ?? false);
   const history = loaded.merchant.engine === "learned" && model ? buildHistory(loaded, facts, actions) : null;
-  const { issuerDownAt: _, billed: __, othersPlanned: ___, explores: ____, pending, ...lasting } = facts;
-  // Without a pending attempt the fingerprint equals earlier versions', so plans survive an upgrade.
-  const all = [lasting, history?.invoices, history?.traits, ...(pending ? [pending] : [])];
+  const {
+    issuerDownAt: _,
+    billed: __,
+    othersPlanned: ___,
+    explores: ____,
+    pending,
+    postponedUntil,
+    ...lasting
+  } = facts;
+  // Without these two the fingerprint equals earlier versions', so plans survive an upgrade.
+  const rare = [...(pending ? [pending] : []), ...(postponedUntil ? [{ postponedUntil }] : [])];
+  const all = [lasting, history?.invoices, history?.traits, ...rare];
   return {
     context: buildDecisionContext(facts, now, history),
     fingerprint: hash("sha1", JSON.stringify(all), "hex").slice(0, 20),

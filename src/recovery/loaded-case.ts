@@ -43,4 +43,6 @@ export interface LoadedCase {
   sentOnceEvents: { pauseCollection: boolean; completeDunning: boolean; recoveryEnded: boolean };
   /** Whether a person ends the case with this step. */
   isStopped?: true;
+  /** Whether this step requests a retry at once, which the merchant asked for by hand. */
+  isRetriedNow?: true;
 }

@@ -25,8 +25,8 @@ import { createLearner } from "../learning/learn-due.ts";
 import { createModelCache } from "../learning/model-cache.ts";
 import { toBytes } from "../learning/stored-model.ts";
 import { changeMerchant, createMerchant, type MerchantSettings } from "../merchants/merchant-settings.ts";
+import { postponeRecovery, requestRetryNow, stopRecovery } from "../merchants/recovery-requests.ts";
 import { replayExhausted } from "../merchants/replay.ts";
-import { stopRecovery } from "../merchants/stop-recovery.ts";
 import { prepared } from "../postgres/database.ts";
 import type { ReplayVerdict } from "../tables/delivery-states.ts";
 import { listInterimAnalyses, talliesOf } from "../tables/experiment-results.ts";
@@ -133,6 +133,7 @@ export async function openStage() {
   let merchant: Merchant;
   const models = createModelCache({ db, ports, log, prior: readPretrainedModel() });
 
+  const requests = () => ({ db, ports, log, onEvents() {}, onWithdrawn() {} });
   const stage = {
     ...database,
     /**
@@ -255,6 +256,11 @@ export async function openStage() {
       const request = { invoiceId, actor: COMMAND_LINE_ACTOR, reason: "they complained" };
       return stopRecovery({ db: on, ports, log, onEvents() {}, onWithdrawn }, merchant.id, request);
     },
+    /** Requests a retry at once, or postpones retries, as a person would. */
+    retryNow: (invoiceId = "inv_1") =>
+      requestRetryNow(requests(), merchant.id, { invoiceId, actor: COMMAND_LINE_ACTOR }),
+    postpone: (until: Date, invoiceId = "inv_1") =>
+      postponeRecovery(requests(), merchant.id, { invoiceId, actor: COMMAND_LINE_ACTOR }, until),
     /** Starts an experiment on the merchant's customers. */
     async start(plan: Partial<ExperimentPlan> = {}) {
       const named = { name: "test", ...plan };

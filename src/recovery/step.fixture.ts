@@ -25,7 +25,7 @@ export const buildView = ({ case: recoveryCase, merchant, invoice, sentOnceEvent
     case: {
       ...{ id: "case_1", invoiceId: "inv_1", customerId: "cus_1", subscriptionId: null, amount: 4900, currency: "EUR" },
       ...{ unpaidAt: START, windowEndsAt: at(WINDOW_MS), budget: 8, arm: "dunlin", openedAt: START },
-      ...{ endedAt: null, endReason: null, paidAt: null, ...recoveryCase },
+      ...{ endedAt: null, endReason: null, paidAt: null, postponedUntil: null, ...recoveryCase },
     },
     merchant: {
       ...{ webhookUrl: "https://shop.example/", webhookFlat: false, leadMs: 0, smallestAmount: 0, engine: "static" },

@@ -11,7 +11,7 @@ import type { CaseState } from "../tables/cases.ts";
 import type { NextEvaluation } from "../tables/due-cases.ts";
 import { type Balance, type Conflict, computeBalance } from "./balance.ts";
 import { toStoredFacts } from "./conflict-wording.ts";
-import { type AvailableModel, decideCase, decideInShadow } from "./decide-case.ts";
+import { type AvailableModel, decideCase, decideInShadow, decideRetryNow } from "./decide-case.ts";
 import { wouldChargeDisputedCard } from "./disputed-card.ts";
 import { type End, endOfCase, NOT_ENDED } from "./ends.ts";
 import type { LoadedCase } from "./loaded-case.ts";
@@ -195,13 +195,9 @@ function planNextAction(draft: Draft, facts: PaymentFacts): { end: End; dueAt: D
   // Only the customer can answer a request for a new card, so the case goes on meanwhile.
   if (awaitedActions.some(({ type }) => type === "RETRY")) return wakeAt(windowEndsAt);
 
-  const { decision, record, error } = decideCase(
-    view,
-    actions,
-    actions.find(isPlan) ?? null,
-    draft.availableModel,
-    now,
-  );
+  const { decision, record, error } = view.isRetriedNow
+    ? decideRetryNow(view, actions, now)
+    : decideCase(view, actions, actions.find(isPlan) ?? null, draft.availableModel, now);
   draft.error = error;
   const recordDecision = (action: RecoveryAction | null) => {
     draft.decision = record && { ...record, actionId: action?.id ?? null, idealTime: action?.idealRetryTime ?? null };

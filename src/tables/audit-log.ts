@@ -39,7 +39,7 @@ const ALLOW_ERASURE = prepared("say_erasing", "select set_config('dunlin.erasing
 const REDACT = prepared(
   "redact_audited",
   `update audit_log set object = 'erased', details = '{}'
-   where merchant_id = $1 and deed in ('recovery.stopped', 'delivery.replayed') and object = any($2::text[])`,
+   where merchant_id = $1 and deed in ('recovery.stopped', 'recovery.retried', 'recovery.postponed', 'delivery.replayed') and object = any($2::text[])`,
 );
 
 /** Needs the table owner's transaction. */

@@ -18,9 +18,9 @@ const COLUMNS: readonly Column<Case>[] = [
   ["opened_at", "timestamptz", "openedAt"],
 ];
 const SELECTED = `${selectList(COLUMNS)},
-  ended_at as "endedAt", end_reason as "endReason", paid_at as "paidAt"`;
+  ended_at as "endedAt", end_reason as "endReason", paid_at as "paidAt", postponed_until as "postponedUntil"`;
 
-export type NewCase = Omit<Case, "endedAt" | "endReason" | "paidAt">;
+export type NewCase = Omit<Case, "endedAt" | "endReason" | "paidAt" | "postponedUntil">;
 
 // `given_up` locks its rows to read what a concurrent step writes when it ends one.
 const OPEN = prepared(
@@ -247,6 +247,13 @@ const LOCK_OPEN = prepared(
 /** Null if not open after waiting for the lock. */
 export async function lockOpenCase(tx: Tx, merchantId: string, invoiceId: string) {
   return (await tx.run<Case>(LOCK_OPEN, [merchantId, invoiceId])).rows[0] ?? null;
+}
+
+const POSTPONE = prepared("postpone_case", "update cases set postponed_until = $3 where merchant_id = $1 and id = $2");
+
+/** For a locked case. @param until  null: no longer */
+export async function setPostponedUntil(tx: Tx, merchantId: string, caseId: string, until: Date | null) {
+  await tx.run(POSTPONE, [merchantId, caseId, until]);
 }
 
 const FIND = prepared("find_cases", `select ${SELECTED} from cases where merchant_id = $1 and id = any($2::uuid[])`);

@@ -1,7 +1,7 @@
 import type { Case } from "../../domain/case.ts";
 import { type Invoice, isInRecovery } from "../../domain/invoice.ts";
 import { type ExplainedCase, loadExplainedCase } from "../../explain/load-explained-case.ts";
-import { explainNotStoppable, stopRecovery } from "../../merchants/stop-recovery.ts";
+import { explainNotStoppable, stopRecovery } from "../../merchants/recovery-requests.ts";
 import { explanatoryDecisions } from "../../tables/decisions.ts";
 import { listDeliveries } from "../../tables/delivery-states.ts";
 import { conflictsOf } from "../../tables/invoice-conflicts.ts";

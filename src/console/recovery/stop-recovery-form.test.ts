@@ -82,7 +82,7 @@ test("a form loaded before the invoice became unpaid again does not stop the new
     caseId: "00000000-0000-7000-8000-000000000000",
   });
   assert.equal(stale.statusCode, 409);
-  assert.match(stale.body, /Nothing was stopped\. The recovery that you saw is over/);
+  assert.match(stale.body, /There is nothing to stop\. The recovery that you saw is over/);
   assert.match((await browser.get("/invoices/in_a")).body, FORM);
 });
 

@@ -41,7 +41,7 @@ test("every rule has a source, and every source has a rule", () => {
     CATEGORIES,
     UNSENT_VALUES,
   ].map(({ source }) => source);
-  const used = new Set([...networks, ...rows, GROUPS_SOURCE, SOURCES.disputes]);
+  const used = new Set([...networks, ...rows, GROUPS_SOURCE, SOURCES.disputes, SOURCES.postponed]);
   assert.deepEqual(
     [...used].map(({ anchor }) => anchor).sort(),
     Object.values(SOURCES)
