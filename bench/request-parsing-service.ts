@@ -33,6 +33,7 @@ const api = await createApi({
   ports,
   log,
   ingest: { subscriptions: countBatch, invoices: countBatch, transactions: countBatch },
+  recovery: { onEvents() {}, onWithdrawn() {} },
   onIngested() {},
   clockSkewMs: settings.clockSkewMs,
   tls: { cert, key },

@@ -39,6 +39,14 @@ const NAMES_BY_FILE: Record<string, NamesBySchema> = {
     ListOtherError: "ListOtherErrorReply",
     ListParams: "ListParams",
   },
+  "src/client/invoice-requests.ts": {
+    ReasonBody: "ReasonBody",
+    PostponeBody: "PostponeBody",
+    StopReply: "StopReply",
+    RetryNowReply: "RetryNowReply",
+    PostponeReply: "PostponeReply",
+    Explanation: "Explanation",
+  },
   "src/webhooks/bodies.ts": {
     RecoveryActionEvent: "RecoveryActionEvent",
     PauseCollectionEvent: "PauseCollectionEvent",

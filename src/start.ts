@@ -355,6 +355,7 @@ async function startHttp(
     owner,
     log,
     ingest: createIngest(store, onWithdrawn),
+    recovery: { onEvents, onWithdrawn },
     onIngested: onCases,
     tls,
     connectionsPerAddress: settings.connectionsPerAddress,

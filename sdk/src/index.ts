@@ -6,6 +6,15 @@ export { type NodeListener, nodeListener } from "./adapters/node.ts";
 export { type Client, type ClientOptions, createClient } from "./client/client.ts";
 export { DunlinError, type DunlinErrorKind } from "./client/dunlin-error.ts";
 export type { Ingest, Ingested, IngestedBatch, IngestOptions, Records } from "./client/ingest.ts";
+export type {
+  Explanation,
+  PostponeBody,
+  PostponeReply,
+  ReasonBody,
+  RetryNowReply,
+  StopReply,
+} from "./client/invoice-requests.ts";
+export type { Invoices } from "./client/invoices.ts";
 export type { ErrorReply, IngestReply, Invoice, Subscription, Transaction } from "./client/records.ts";
 export type {
   ListErrorReply,

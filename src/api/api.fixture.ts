@@ -107,6 +107,7 @@ export async function testApi(db: Database, clock: TestClock, options: Partial<A
       invoices: ingest("invoices"),
       transactions: ingest("transactions"),
     },
+    recovery: { onEvents() {}, onWithdrawn() {} },
     onIngested() {},
     clockSkewMs: 5 * 60_000,
     tls: "proxy",

@@ -26,6 +26,9 @@ import { isSlowBodyAllowed } from "../http/slow-body.ts";
 import { ingestInvoicesRoute } from "../ingest/ingest-invoices-route.ts";
 import { ingestSubscriptionsRoute } from "../ingest/ingest-subscriptions-route.ts";
 import { ingestTransactionsRoute } from "../ingest/ingest-transactions-route.ts";
+import { explanationRoute } from "../invoices-api/explanation-route.ts";
+import { invoiceRequestsRoutes } from "../invoices-api/invoice-requests-routes.ts";
+import { invoiceRouteOf } from "../invoices-api/paths.ts";
 import { errorFields } from "../postgres/database-errors.ts";
 import { docsRoutes } from "./docs/docs-routes.ts";
 
@@ -111,6 +114,8 @@ const ROUTES = [
   ingestInvoicesRoute,
   ingestTransactionsRoute,
   listRecoveryActionsRoute,
+  invoiceRequestsRoutes,
+  explanationRoute,
   ...UNAUTHENTICATED_ROUTES,
 ];
 
@@ -138,7 +143,7 @@ function createHttpServer(options: ApiOptions, requestLog: RequestLog, isClosing
       }),
     return503OnClosing: false,
     rewriteUrl: (request) => originFormOf(request.url ?? "/"),
-    routerOptions: { querystringParser: () => ({}) },
+    routerOptions: { querystringParser: () => ({}), maxParamLength: PARAMETER_CHARS_MAX },
     clientErrorHandler(error, socket) {
       if (error.code === REQUEST_TIMEOUT_CODE && isSlowBodyAllowed(socket)) return;
       const requestId = `req_${ports.newId()}`;
@@ -182,7 +187,8 @@ function finishRequest(
   request.isFinished = true;
   const { monotonicMs, now } = request.startedAt ?? { monotonicMs: ports.monotonicMs(), now: ports.now() };
   const ms = ports.monotonicMs() - monotonicMs;
-  const route = request.routeOptions.url ?? "unknown";
+  const { url, config } = request.routeOptions;
+  const route = (config as { path?: string }).path ?? url ?? "unknown";
   metrics.requestFinished(route, request.method, reply.statusCode, ms);
   if (isLogged(request, reply)) requestLog.add(logEntryOf(request, reply, route, ms, now));
   const level = PROBE_PATHS.has(route) && reply.statusCode < 500 ? "debug" : "info";
@@ -239,6 +245,9 @@ function addHooks(http: FastifyInstance, { ports, tls }: ApiOptions, finish: Fin
   });
 }
 
+/** An id in UTF-16, before it is checked. */
+const PARAMETER_CHARS_MAX = 1_000;
+
 const METHODS = ["GET", "HEAD", "POST"] as const;
 
 /** 404, or 405 with the supported methods. */
@@ -249,7 +258,8 @@ function answerUnknownRoute(
   pages: ApiOptions["pages"],
 ) {
   const path = request.url.split("?", 1)[0]!;
-  const allowed = METHODS.filter((method) => http.findRoute({ method, url: path }) !== null);
+  const route = invoiceRouteOf(path) ?? path;
+  const allowed = METHODS.filter((method) => http.findRoute({ method, url: route }) !== null);
   if (allowed.length === 0) return answerNotFound(pages, request, reply);
   const allow = [...allowed, "OPTIONS"].join(", ");
   if (request.method === "OPTIONS") return reply.code(204).header("allow", allow).send();

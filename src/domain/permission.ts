@@ -3,6 +3,8 @@ export const PERMISSIONS = [
   "ingest:invoices",
   "ingest:transactions",
   "read:recovery_actions",
+  "read:explanations",
+  "manage:recovery",
 ] as const;
 /** A key can never manage keys. */
 export type Permission = (typeof PERMISSIONS)[number];

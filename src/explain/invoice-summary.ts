@@ -11,32 +11,62 @@ import { formatTime } from "./explain-retry-time.ts";
 import type { ExplainedCase } from "./load-explained-case.ts";
 import { listStoryEvents, nameZone } from "./story.ts";
 
-/**
- * Summarizes an invoice in up to three lines below their time zone: the last event, the next one, and the reason for waiting or
- * for the end.
- */
-export function buildSummary(explained: ExplainedCase): string[] {
+export interface SummaryLine {
+  label: "Last done" | "Ended" | "Next" | "Waiting" | "Why";
+  sentence: string;
+}
+
+/** An invoice in up to three sentences: the last event, the next one, and the reason for waiting or for the end. */
+export interface InvoiceSummary {
+  /** The customer's, as far as it is known; all times in the sentences are of this zone. */
+  timeZone: string;
+  lines: SummaryLine[];
+}
+
+export function summarizeInvoice(explained: ExplainedCase): InvoiceSummary {
   const zone = findCustomerZone(explained);
   const history = listStoryEvents(explained, zone);
   const last = history.findLast(({ isEnd }) => !isEnd);
   const end = history.find(({ isEnd }) => isEnd);
-  const lines = [
-    ...(last ? [`Last done   ${formatTime(zone, last.at)}: ${last.words}`] : []),
-    ...(end ? [`Ended       ${formatTime(zone, end.at)}: ${end.words}`] : describeNextStep(explained)),
+  const lines: SummaryLine[] = [
+    ...(last ? [{ label: "Last done" as const, sentence: `${formatTime(zone, last.at)}: ${last.words}` }] : []),
+    ...(end
+      ? [{ label: "Ended" as const, sentence: `${formatTime(zone, end.at)}: ${end.words}` }]
+      : describeNextStep(explained)),
   ];
-  return [nameZone(zone), ...removeZoneNames(lines, zone)];
+  const sentences = removeZoneNames(
+    lines.map(({ sentence }) => sentence),
+    zone,
+  );
+  return { timeZone: zone.name, lines: lines.map(({ label }, index) => ({ label, sentence: sentences[index]! })) };
 }
 
-function describeNextStep(explained: ExplainedCase): string[] {
+const LABEL_WIDTH = 12;
+
+/** The summary as text, below its time zone. */
+export function buildSummary(explained: ExplainedCase): string[] {
+  const { lines } = summarizeInvoice(explained);
+  return [
+    nameZone(findCustomerZone(explained)),
+    ...lines.map(({ label, sentence }) => label.padEnd(LABEL_WIDTH) + sentence),
+  ];
+}
+
+function describeNextStep(explained: ExplainedCase): SummaryLine[] {
   const { case: recoveryCase, decisions } = explained;
   const latest = decisions.at(-1);
   const undecided = recoveryCase ? explainUndecided(explained) : explainNoCase(explained);
-  if (undecided !== null || !latest) return [`Why         ${undecided ?? ""}`];
+  if (undecided !== null || !latest) return [{ label: "Why", sentence: undecided ?? "" }];
   const action = findPlannedAction(explained);
   // In shadow mode the first line says so, and the second one is the plan.
   const [first, second] = describePlan(explained, latest, findCustomerZone(explained));
-  if (recoveryCase!.arm === "shadow") return [`Next        ${second ?? first}`, SHADOW_LINE];
-  if (!action) return [`Waiting     ${describeWait(explained) ?? latest.account.reasons.at(-1) ?? first}`];
+  if (recoveryCase!.arm === "shadow")
+    return [
+      { label: "Next", sentence: second ?? first! },
+      { label: "Waiting", sentence: SHADOW_SENTENCE },
+    ];
+  if (!action)
+    return [{ label: "Waiting", sentence: describeWait(explained) ?? latest.account.reasons.at(-1) ?? first! }];
   const awaited =
     action.status === "SENT"
       ? AWAITED_WORDING[action.type]
@@ -45,10 +75,10 @@ function describeNextStep(explained: ExplainedCase): string[] {
         : "for the merchant's endpoint, which has not accepted the webhook yet.";
   // A retry is requested ahead of its time. After a request for a new card nothing is next but the card.
   const isNext = action.type === "RETRY" || action.status !== "SENT";
-  return [...(isNext ? [`Next        ${first}`] : []), `Waiting     ${awaited}`];
+  return [...(isNext ? [{ label: "Next" as const, sentence: first! }] : []), { label: "Waiting", sentence: awaited }];
 }
 
-const SHADOW_LINE = "Waiting     for the merchant's own system: in shadow mode Dunlin requests nothing.";
+const SHADOW_SENTENCE = "for the merchant's own system: in shadow mode Dunlin requests nothing.";
 const AWAITED_WORDING = {
   RETRY: "for the outcome of that retry, which the merchant pushes.",
   CARD_CHANGE: "for another card or payment method of the customer.",

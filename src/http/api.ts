@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger as Log } from "pino";
+import type { OnWithdrawn } from "../domain/event.ts";
 import type { Ingest } from "../domain/ingest.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Permission } from "../domain/permission.ts";
@@ -21,6 +22,8 @@ export interface ApiOptions {
   clockSkewMs: number;
   log: Log;
   ingest: { subscriptions: Ingest<Subscription>; invoices: Ingest<Invoice>; transactions: Ingest<Transaction> };
+  /** Called after a commit that changed events. */
+  recovery: { onEvents(merchantId: string): void; onWithdrawn: OnWithdrawn };
   /** Called after a commit that changed records, because cases may be due. */
   onIngested(): void;
   tls: Tls;

@@ -6,6 +6,6 @@ import { INVOICE_KIND } from "./invoice-record.ts";
 export function ingestInvoicesRoute(api: Api) {
   const { invoices } = api.ingest;
   ingestBatchRoute<Invoice>(api, "/ingest/v1/invoices", "ingest:invoices", INVOICE_KIND, invoices, (invoice, key) => {
-    invoice.integrationType = key.integrationType ?? undefined;
+    if (key.integrationType) invoice.integrationType = key.integrationType;
   });
 }

@@ -104,6 +104,7 @@ async function runLife(
         ingestTransactions(walled.of(merchant.id), merchant, batch, ports, () => {}),
       ),
     },
+    recovery: { onEvents() {}, onWithdrawn() {} },
     onIngested() {},
     clockSkewMs: 5 * 60_000,
     tls: "proxy",

@@ -1,4 +1,5 @@
 import { createIngest, type Ingest } from "./ingest.ts";
+import { createInvoices, type Invoices } from "./invoices.ts";
 import { createRecoveryActions, type RecoveryActions } from "./recovery-actions.ts";
 import { createRequest, type RequestOptions } from "./request.ts";
 import { httpsTransport, type Transport } from "./transport.ts";
@@ -17,6 +18,7 @@ export interface ClientOptions extends RequestOptions {
 export interface Client {
   ingest: Ingest;
   recoveryActions: RecoveryActions;
+  invoices: Invoices;
   /** Closes idle connections. */
   close(): void;
 }
@@ -28,6 +30,7 @@ export function createClient(options: ClientOptions): Client {
   return {
     ingest: createIngest(request, options.inFlightMax ?? 5),
     recoveryActions: createRecoveryActions(request),
+    invoices: createInvoices(request),
     close: () => transport.close(),
   };
 }

@@ -37,16 +37,18 @@ function requestsOf(file: string) {
   });
 }
 
-test("every request of the collection is answered with 200, and every event matches its schema", async () => {
+test("every request of the collection is valid, and every event matches its schema", async () => {
   const requests = requestsOf(readFileSync(new URL("../../../docs/reference/dunlin.http", import.meta.url), "utf8"));
   const inbound = requests.filter(({ url }) => url.port === "8443");
-  assert.equal(inbound.length, 10);
+  assert.equal(inbound.length, 16);
   for (const { method, url, headers, body } of inbound) {
     const reply = await api.http.inject({ method, url: url.pathname, headers, ...(body && { payload: body }) });
-    assert.equal(reply.statusCode, 200, `${method} ${url}: ${reply.body}`);
+    // The example invoice is not stored: the ingest of this API only records its batches.
+    const expected = url.pathname.startsWith("/v1/invoices/") ? 404 : 200;
+    assert.equal(reply.statusCode, expected, `${method} ${url}: ${reply.body}`);
   }
   const events = requests.filter(({ url }) => url.port === "3000");
-  assert.equal(events.length, 4);
+  assert.equal(events.length, 5);
   for (const { headers, body } of events) {
     assert.equal(headers.Authorization, "Bearer t");
     const { type, requestId } = JSON.parse(body!) as { type?: string; requestId?: string };

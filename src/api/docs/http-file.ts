@@ -1,4 +1,5 @@
 import { listOperations } from "./api-reference.ts";
+import { withExamples } from "./operation-body.ts";
 
 interface Example {
   "application/json": { examples?: Record<string, { value: unknown }> };
@@ -17,9 +18,9 @@ const FILE_HEADER = (
 
 export function buildHttpFile(openApi: string, baseUrl: string): string {
   const requests = listOperations(JSON.parse(openApi)).flatMap(({ method, path, operation }) => {
-    const { summary, security, requestBody } = operation;
+    const { summary, security, requestBody, parameters = [] } = operation;
     const needsNoKey = security?.length === 0;
-    const address = path === null ? "{{webhookUrl}}" : `{{baseUrl}}${path}`;
+    const address = path === null ? "{{webhookUrl}}" : `{{baseUrl}}${withExamples(path, parameters)}`;
     const authorization = path === null ? "{{webhookToken}}" : "{{apiKey}}";
     const head = `${method.toUpperCase()} ${address}\n${needsNoKey ? "" : `Authorization: Bearer ${authorization}\n`}`;
     if (!requestBody) return [`### ${summary}\n${head}`];

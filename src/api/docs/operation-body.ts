@@ -16,7 +16,7 @@ export interface Operation {
   description: string;
   tags: [string];
   security?: DocumentPart[];
-  parameters?: { name: string; in: string; description: string; schema: Schema }[];
+  parameters?: { name: string; in: string; description: string; schema: Schema; example?: unknown }[];
   requestBody?: { content: Content };
   responses: Record<string, Response | { $ref: string }>;
 }
@@ -41,7 +41,7 @@ export function renderOperation(
   return `<h1>${escapeHtml(summary)}</h1>
 <p class="call"><b class="${escapeHtml(method)}">${escapeHtml(method.toUpperCase())}</b> ${inlineCode(address)}</p>
 ${renderProse(description)}
-${path === null ? "" : codeBlock("Example call", curlCommand(method, `${baseUrl}${path}${hasQuery ? "?orderBy=created_at&orderDirection=asc" : ""}`, operation))}
+${path === null ? "" : codeBlock("Example call", curlCommand(method, `${baseUrl}${withExamples(path, all)}${hasQuery ? "?orderBy=created_at&orderDirection=asc" : ""}`, operation))}
 ${parameters.length > 0 ? `${heading(path === null ? "Header fields" : "Parameters")}${parameterTable(all)}` : ""}
 ${requestBody ? `${heading("Body")}${fieldTable(requestBody.content["application/json"].schema, resolveRef, path === null ? "always" : "required")}${exampleBlocks(requestBody.content, "Body")}` : ""}
 ${heading("Responses")}
@@ -53,6 +53,10 @@ const heading = (label: string): Html => {
   const id = label.toLowerCase().replace(" ", "-");
   return `<h2 id="${id}"><a href="#${id}">${label}</a></h2>`;
 };
+
+/** Puts the documented examples into a path. */
+export const withExamples = (path: string, parameters: NonNullable<Operation["parameters"]>) =>
+  path.replace(/\{(\w+)\}/g, (_, name) => String(parameters.find((each) => each.name === name)?.example ?? name));
 
 function curlCommand(method: string, url: string, { security, requestBody }: Operation): string {
   // By default, Dunlin's local CA signed the certificate.

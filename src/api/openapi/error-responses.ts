@@ -11,7 +11,7 @@ export type MessagesByExample = Readonly<
 const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
 /** From the service's own code. */
-function errorContent(family: OperationFamily, status: number, messages: MessagesByExample): DocumentPart {
+export function errorContent(family: OperationFamily, status: number, messages: MessagesByExample): DocumentPart {
   const examples = Object.entries(messages).map(([name, each]) => {
     const { message, problems } = typeof each === "string" ? { message: each, problems: [] } : each;
     return [name, { value: errorBody(family, status, message, problems) }];
@@ -102,7 +102,15 @@ const SHARED_RESPONSES: Readonly<Record<string, SharedResponse>> = {
 };
 
 /** The list has a variant with details. */
-const LIST_RESPONSE_NAMES = ["Unauthorized", "Forbidden", "TooManyRequests", "InternalError", "Unavailable"];
+const LIST_RESPONSE_NAMES = [
+  "Unauthorized",
+  "Forbidden",
+  "TooLarge",
+  "OtherBody",
+  "TooManyRequests",
+  "InternalError",
+  "Unavailable",
+];
 
 const errorResponse = (
   family: OperationFamily,
@@ -159,17 +167,27 @@ export const RESPONSES: Readonly<Record<string, DocumentPart>> = {
   ),
 };
 
-export function refusalResponses(family: "ingest" | "list", badRequests: MessagesByExample): DocumentPart {
+/**
+ * @param badRequests  null: the operation has nothing to get wrong
+ * @param hasBody  the default is that of the family
+ */
+export function refusalResponses(
+  family: "ingest" | "list",
+  badRequests: MessagesByExample | null,
+  hasBody = family === "ingest",
+): DocumentPart {
   const shared = (name: string) => ({ $ref: `#/components/responses/${family === "list" ? "List" : ""}${name}` });
   return {
-    400: {
-      description: "The request is invalid: the message names the field. Nothing was stored.",
-      headers: headerRefs(...AUTHENTICATED_HEADERS),
-      content: errorContent(family, 400, badRequests),
-    },
+    ...(badRequests && {
+      400: {
+        description: "The request is invalid: the message names the field. Nothing was stored.",
+        headers: headerRefs(...AUTHENTICATED_HEADERS),
+        content: errorContent(family, 400, badRequests),
+      },
+    }),
     401: shared("Unauthorized"),
     403: shared("Forbidden"),
-    ...(family === "ingest" && { 413: shared("TooLarge"), 415: shared("OtherBody") }),
+    ...(hasBody && { 413: shared("TooLarge"), 415: shared("OtherBody") }),
     429: shared("TooManyRequests"),
     500: shared("InternalError"),
     503: shared("Unavailable"),

@@ -4,10 +4,13 @@ import { createTestDatabase, type TestDatabase } from "../../../test/database.ts
 import { toActionJson } from "../../actions-api/action-json.ts";
 import type { BatchResult } from "../../domain/ingest.ts";
 import { PERMISSIONS } from "../../domain/permission.ts";
+import { invoiceRouteOf } from "../../invoices-api/paths.ts";
+import { upsertInvoices } from "../../tables/invoices.ts";
 import { testApi, testClock, testKey, testMerchant } from "../api.fixture.ts";
 import { RESPONSES } from "./error-responses.ts";
 import type { DocumentPart } from "./field-schema.ts";
 import { INGEST_OPERATIONS, refusedBodies } from "./ingest-operations.ts";
+import { INVOICE_REQUEST_OPERATIONS } from "./invoice-operations.ts";
 import { REFUSED_QUERIES } from "./list-operation.ts";
 import { type Reply, sendMalformedRequest } from "./malformed-request.fixture.ts";
 import { createValidatorAt, DOCUMENT, partAt } from "./validator.fixture.ts";
@@ -18,11 +21,13 @@ const clock = { ...testClock(), serviceMs: Date.UTC(2026, 5, 1) };
 let database: TestDatabase;
 let api: Awaited<ReturnType<typeof testApi>>;
 let key: string;
+let merchantId: string;
 
 before(async () => {
   database = await createTestDatabase();
   api = await testApi(database.db, clock);
   const merchant = await testMerchant(database.db, api.ports);
+  merchantId = merchant.id;
   key = (await testKey(database.db, api.ports, merchant)).apiKey;
 });
 after(async () => {
@@ -117,6 +122,56 @@ test("every example of a 400 equals the service's answer", async () => {
     assertExample(await send(`/v1/recovery_actions?${search}`, undefined), `${LIST}/responses/400`, name);
 });
 
+test("every example of a request about an invoice is answered as documented", async () => {
+  for (const [name, { refused, examples }] of Object.entries(INVOICE_REQUEST_OPERATIONS)) {
+    const operation = `/paths/~1v1~1invoices~1{invoiceId}:${name}/post`;
+    const call = (invoiceId: string, body: string) => send(`/v1/invoices/${invoiceId}:${name}`, body);
+    for (const [example, body] of Object.entries(refused))
+      assertExample(await call("inv_1", body), `${operation}/responses/400`, example);
+    for (const body of Object.values(examples)) {
+      assert.ok(createValidatorAt(`${operation}/requestBody/content/application~1json/schema`)(body));
+      assertExample(await call("inv_unknown", JSON.stringify(body)), `${operation}/responses/404`, "unknownInvoice");
+    }
+    await storePaidInvoice("inv_paid");
+    const [body] = Object.values(examples);
+    assertExample(await call("inv_paid", JSON.stringify(body)), `${operation}/responses/409`, "conflict");
+    const reply = partAt<{ value: DocumentPart }>(`${operation}/responses/200/${EXAMPLES}/done`).value;
+    assert.ok(createValidatorAt(`${operation}/responses/200/content/application~1json/schema`)(reply));
+  }
+});
+
+test("an invoice is explained as documented", async () => {
+  await storePaidInvoice("inv_paid");
+  const operation = "/paths/~1v1~1invoices~1{invoiceId}~1explanation/get/responses";
+  const reply = await send("/v1/invoices/inv_paid/explanation", undefined);
+  assert.equal(reply.statusCode, 200, reply.body);
+  assertHeaders(reply, `${operation}/200`);
+  const fits = createValidatorAt(`${operation}/200/content/application~1json/schema`);
+  assert.ok(fits(reply.json()));
+  assert.ok(fits(partAt<{ value: DocumentPart }>(`${operation}/200/${EXAMPLES}/planned`).value));
+  assertExample(await send("/v1/invoices/inv_none/explanation", undefined), `${operation}/404`, "unknownInvoice");
+});
+
+/** Of the merchant with the key, and never in recovery. */
+const storePaidInvoice = (id: string) =>
+  upsertInvoices(
+    database.db,
+    merchantId,
+    [
+      {
+        id,
+        state: "PAID",
+        customerId: "c",
+        amount: 1,
+        currency: "EUR",
+        createdAt: api.ports.now(),
+        updatedAt: api.ports.now(),
+      },
+    ],
+    api.ports.now(),
+    null,
+  );
+
 test("every example of another error equals the service's answer", async () => {
   const seen = new Set<string>();
   const check = (reply: Reply, name: string, ...responses: string[]) => {
@@ -142,7 +197,10 @@ test("every example of another error equals the service's answer", async () => {
       PERMISSIONS.filter((each) => each !== permission),
     );
     const name = permission.replace(":", "_");
-    if (verb === "read") checkList(await list({ apiKey }), name);
+    if (permission === "manage:recovery") checkList(await send("/v1/invoices/inv_1:stop", "{}", { apiKey }), name);
+    else if (permission === "read:explanations")
+      checkList(await send("/v1/invoices/inv_1/explanation", undefined, { apiKey }), name);
+    else if (verb === "read") checkList(await list({ apiKey }), name);
     else check(await send(`/ingest/v1/${what}`, "{}", { apiKey }), name, `${PUSH}/403`);
   }
   const { apiKey } = await testKey(database.db, api.ports, other);
@@ -240,10 +298,11 @@ test("every operation of the document exists", () => {
   const documented = Object.entries(DOCUMENT.paths as Record<string, DocumentPart>).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  assert.equal(documented.length, 7);
+  assert.equal(documented.length, 11);
   for (const each of documented) {
     const [method, url] = each.split(" ") as ["GET" | "POST", string];
-    assert.ok(api.http.hasRoute({ method, url }), each);
+    const route = invoiceRouteOf(url) ?? url;
+    assert.ok(api.http.hasRoute({ method, url: route }), each);
   }
 });
 

@@ -5,6 +5,7 @@ import { TRANSACTION_KIND } from "../../ingest/transaction-record.ts";
 import { RESPONSES } from "./error-responses.ts";
 import type { DocumentPart } from "./field-schema.ts";
 import { buildIngestOperation, INGEST_OPERATIONS } from "./ingest-operations.ts";
+import { buildInvoicePaths, INVOICE_OPERATION_SCHEMAS } from "./invoice-operations.ts";
 import { buildListOperation, PAGE_SCHEMA, RECOVERY_ACTION_SCHEMA } from "./list-operation.ts";
 import {
   batchSchema,
@@ -39,6 +40,7 @@ Dunlin ignores request fields that this document does not list. Replies and even
 const TAGS = [
   { name: "Ingest", description: "Push what your billing system knows." },
   { name: "Recovery actions", description: "Read the actions that Dunlin planned, sent and settled." },
+  { name: "Invoices", description: "Ask about an invoice in recovery, and change what happens next." },
   { name: "Operation", description: "For operators of the service. No key is needed." },
   {
     name: "Webhooks",
@@ -126,6 +128,7 @@ const SCHEMAS = (): Record<string, DocumentPart> => ({
     items: ERROR_INFO,
     description: "The reason.",
   }),
+  ...INVOICE_OPERATION_SCHEMAS,
   ...WEBHOOK_SCHEMAS,
 });
 
@@ -154,6 +157,7 @@ export function buildOpenApiDocument(baseUrl: string | null): DocumentPart {
         INGEST_OPERATIONS.map((each) => [`/ingest/v1/${each.kind.name}`, { post: buildIngestOperation(each) }]),
       ),
       "/v1/recovery_actions": { get: buildListOperation() },
+      ...buildInvoicePaths(),
       ...Object.fromEntries(Object.entries(UNAUTHENTICATED_OPERATIONS).map(([path, get]) => [path, { get }])),
     },
     webhooks: buildWebhooks(),

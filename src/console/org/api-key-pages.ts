@@ -27,6 +27,8 @@ const PERMISSION_LABELS: Record<Permission, string> = {
   "ingest:subscriptions": "push subscriptions",
   "ingest:invoices": "push invoices",
   "ingest:transactions": "push transactions",
+  "read:explanations": "read explanations of invoices",
+  "manage:recovery": "stop recovery, retry now, postpone retries",
   "read:recovery_actions": "list recovery actions",
 };
 

@@ -7,7 +7,7 @@ import type { StopResult } from "../merchants/recovery-requests.ts";
 import { listDeliveries } from "../tables/delivery-states.ts";
 import type { OptionValues } from "./command.ts";
 import { runAndCapture } from "./context.fixture.ts";
-import { recoveryStop } from "./recovery-stop.ts";
+import { recoveryPostpone, recoveryRetryNow, recoveryStop } from "./recovery-commands.ts";
 
 let database: TestDatabase;
 before(async () => {
@@ -55,4 +55,22 @@ test("`recovery stop` ends a case once, and notifies other processes of withdraw
   await listener.run({ name: "", text: "select 1" });
   await listener.close();
   assert.deepEqual(heard, [`dunlin_events ${first.id}`, `dunlin_events ${second.id}`]);
+});
+
+test("`recovery retry-now` requests a retry, and `recovery postpone` refuses to move what was requested", async () => {
+  const { db } = database;
+  const now = realPorts.now();
+  const merchant = await makeMerchant(db);
+  const invoice = { customerId: "cus_1", amount: 100, currency: "EUR", createdAt: now, updatedAt: now };
+  await ingestInvoices(db, merchant, [[{ ...invoice, id: "inv_now", state: "UNPAID" }]], realPorts, () => {});
+  const later = new Date(now.getTime() + 5 * 86_400_000).toISOString();
+  const postpone = (until: string) => runAndCapture(db, recoveryPostpone, { until }, ["inv_now"]);
+  assert.equal(await postpone(later), `Postponed the retries of inv_now until ${later}.`);
+  assert.match(
+    await runAndCapture(db, recoveryRetryNow, {}, ["inv_now"]),
+    /^Requested a retry of inv_now\. Event [0-9a-f-]{36} \(recovery_action\) is being sent\.$/,
+  );
+  await assert.rejects(postpone(later), /Nothing was postponed\. A retry was requested already/);
+  await assert.rejects(runAndCapture(db, recoveryPostpone, {}, ["inv_now"]), /--until is missing/);
+  await assert.rejects(runAndCapture(db, recoveryRetryNow, {}, ["inv_none"]), /There is no invoice inv_none/);
 });

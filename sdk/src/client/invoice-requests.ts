@@ -1,0 +1,61 @@
+// Generated from openapi.json by generate-records.ts. Timestamps are ISO 8601 in UTC.
+
+/** An optional reason. */
+export interface ReasonBody {
+  /** Why, for the audit log. */
+  reason?: string | null;
+}
+
+/** The time, and an optional reason. */
+export interface PostponeBody {
+  /** No retry is requested before this time, which is ahead and within the recovery window. */
+  until: string;
+  /** Why, for the audit log. */
+  reason?: string | null;
+}
+
+/** The recovery is stopped. */
+export interface StopReply {
+  /** The id of this request. Quote it in support requests. */
+  requestId: string;
+  /** The `complete_dunning` that is sent; absent without an endpoint. */
+  eventId?: string;
+}
+
+/** The retry is requested. */
+export interface RetryNowReply {
+  /** The id of this request. Quote it in support requests. */
+  requestId: string;
+  /** The recovery action, and its event. Send it as recoveryActionId when you push the attempt. */
+  recoveryActionId: string;
+}
+
+/** The retries are postponed. */
+export interface PostponeReply {
+  /** The id of this request. Quote it in support requests. */
+  requestId: string;
+  /** Until when. */
+  until: string;
+}
+
+/** The sentences of `dunlin explain` about an invoice. They are for people: their wording may change. */
+export interface Explanation {
+  /** Your id. */
+  invoiceId: string;
+  /** The zone of all times in the sentences: the customer's, as far as it is known. */
+  timeZone: string;
+  /** The last step, the next one, and what the invoice waits for. */
+  summary: {
+    /** What the sentence is about. */
+    label: "Last done" | "Ended" | "Next" | "Waiting" | "Why";
+    /** The sentence. */
+    sentence: string;
+  }[];
+  /** Questions that people ask about an invoice, with their answers. */
+  answers: {
+    /** The question. */
+    question: string;
+    /** The answer. */
+    sentences: string[];
+  }[];
+}

@@ -1,0 +1,29 @@
+import type { FastifyRequest } from "fastify";
+import { buildExplanation } from "../explain/answers.ts";
+import { summarizeInvoice } from "../explain/invoice-summary.ts";
+import { loadExplainedCase } from "../explain/load-explained-case.ts";
+import type { Api } from "../http/api.ts";
+import { explanatoryDecisions } from "../tables/decisions.ts";
+import { checkedId, unknownInvoiceError } from "./invoice-requests-routes.ts";
+import { EXPLANATION_PATH, EXPLANATION_ROUTE } from "./paths.ts";
+
+/** The sentences of `dunlin explain` about an invoice. */
+export function explanationRoute(api: Api) {
+  const onRequest = api.requires("read:explanations");
+  const config = { family: "list", path: EXPLANATION_PATH };
+  api.http.get(EXPLANATION_ROUTE, { onRequest, config }, async (request: FastifyRequest) => {
+    const { id: merchantId } = request.caller!.merchant;
+    const invoiceId = checkedId((request.params as { invoiceId: string }).invoiceId);
+    const db = api.tenantDb.of(merchantId);
+    const explained = await loadExplainedCase(db, merchantId, invoiceId, api.ports.now(), explanatoryDecisions);
+    if (!explained) throw unknownInvoiceError();
+    const { timeZone, lines } = summarizeInvoice(explained);
+    const answers = buildExplanation(explained).filter(({ applies }) => applies);
+    return {
+      invoiceId,
+      timeZone,
+      summary: lines,
+      answers: answers.map(({ question, answer }) => ({ question, sentences: answer })),
+    };
+  });
+}
