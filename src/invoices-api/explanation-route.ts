@@ -7,7 +7,7 @@ import { explanatoryDecisions } from "../tables/decisions.ts";
 import { checkedId, unknownInvoiceError } from "./invoice-requests-routes.ts";
 import { EXPLANATION_PATH, EXPLANATION_ROUTE } from "./paths.ts";
 
-/** The sentences of `dunlin explain` about an invoice. */
+/** Returns what `dunlin explain` prints about an invoice. */
 export function explanationRoute(api: Api) {
   const onRequest = api.requires("read:explanations");
   const config = { family: "list", path: EXPLANATION_PATH };

@@ -25,10 +25,10 @@ interface PostponeBody extends ReasonBody {
 export const REASON_FIELDS = { reason: optionalField(text) };
 export const POSTPONE_FIELDS = { until: futureTimestamp, ...REASON_FIELDS };
 
-/** The fields of a reply, a sentence that refuses the request, or null for an unknown invoice. */
+/** A reply, a sentence that refuses the request, or null for an unknown invoice. */
 type Answer = Record<string, unknown> | string | null;
 
-/** Lets a merchant's program stop the recovery of an invoice, retry it now, or postpone its retries. */
+/** Lets a merchant's program end an invoice's recovery, retry it now, or postpone its retries. */
 export function invoiceRequestsRoutes(api: Api) {
   addRoute<ReasonBody>(api, "stop", REASON_FIELDS, async (service, merchantId, request) => {
     const stopped = await stopRecovery(service, merchantId, request);

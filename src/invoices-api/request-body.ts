@@ -3,7 +3,7 @@ import { readJson } from "../ingest/read-json.ts";
 import { isEmptyValue, isValidFieldValue, type RecordField } from "../ingest/record-fields.ts";
 
 /**
- * Reads the fields of a request from its JSON object. An optional field that is null or empty is absent, and unknown fields are
+ * Reads a request's fields from its JSON object. An optional field that is null or empty is absent, and unknown fields are
  * ignored.
  *
  * @param body  undefined: none, like an empty object
