@@ -55,7 +55,7 @@ function findImportedNames(): Set<string> {
   );
 }
 
-const all = ["src", "sdk", "simulator", "lab", "test", "bench"].flatMap(files).map(read);
+const all = ["src", "sdk", "simulator", "connectors", "lab", "test", "bench"].flatMap(files).map(read);
 const importedNames = findImportedNames();
 const isTest = (path: string) =>
   /\.(test|fixture)\.ts$/.test(path) || /^(test|bench|lab\/studies)\/|\/test\//.test(path);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "..");
-const COPIED = ["bin", "migrations", "sdk", "simulator", "lab", "src", "test", "package.json"];
+const COPIED = ["bin", "migrations", "sdk", "simulator", "connectors", "lab", "src", "test", "package.json"];
 
 /** A change of the source text that introduces a bug. */
 export interface SourcePatch {

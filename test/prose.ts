@@ -126,7 +126,7 @@ function areaOf(file: string): string | null {
         ? "docs"
         : "documents at the root";
   if (/^src\/.*\/.*\.ts$/.test(file)) return file.split("/").slice(0, 2).join("/");
-  return /^(src|sdk|simulator|lab|bench)\/.*\.ts$/.test(file) ? file.split("/")[0]! : null;
+  return /^(src|sdk|simulator|connectors|lab|bench)\/.*\.ts$/.test(file) ? file.split("/")[0]! : null;
 }
 
 const files = execFileSync("git", ["ls-files"], { cwd: ROOT, encoding: "utf8" }).split("\n").filter(Boolean);

@@ -14,6 +14,7 @@ const ALL_TESTS = [
   "src/**/*.test.ts",
   "sdk/**/*.test.ts",
   "simulator/**/*.test.ts",
+  "connectors/**/*.test.ts",
   "lab/**/*.test.ts",
   "test/**/*.test.ts",
 ];

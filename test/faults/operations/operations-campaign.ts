@@ -23,7 +23,18 @@ export interface OperationsCampaignOptions extends CampaignOptions {
 }
 
 const ROOT = join(import.meta.dirname, "../../..");
-const COPIED_PATHS = ["bin", "docs", "migrations", "sdk", "simulator", "lab", "src", "openapi.json", "package.json"];
+const COPIED_PATHS = [
+  "bin",
+  "docs",
+  "migrations",
+  "sdk",
+  "simulator",
+  "connectors",
+  "lab",
+  "src",
+  "openapi.json",
+  "package.json",
+];
 const WORKERS = 3;
 const MERCHANTS = 6;
 const PUSH_INTERVAL_MS = 1_500;
