@@ -22,7 +22,7 @@ export interface AccountOptions {
   onEvent(event: Stripe.Event): void;
 }
 
-/** What one Stripe account holds, and its clock. */
+/** The objects of one Stripe account, and its clock. */
 export interface Account {
   id: string;
   livemode: boolean;

@@ -4,7 +4,7 @@ import { type Interval, makeInvoice, makeInvoicePayment, makePaymentIntent } fro
 import { type AskBank, type Attempt, chargeIntent, declineOf, methodOf, paymentErrorOf } from "./payments.ts";
 import { invalidRequest, StripeApiError } from "./stripe-error.ts";
 
-/** What happens to a subscription after the last retry. */
+/** The fate of a subscription after the last retry. */
 export type FinalAction = "cancel" | "unpaid" | "past_due";
 
 export interface BillingOptions {

@@ -42,7 +42,7 @@ export interface StripeDouble {
   port: number;
   /** Requests by `METHOD path`, with ids replaced by `:id`. */
   requests: Map<string, number>;
-  /** Runs what is due on the account's clock, and waits for its webhooks. */
+  /** Runs all work that is due on the account's clock, and waits for its webhooks. */
   runDue(): Promise<void>;
   close(): Promise<void>;
 }

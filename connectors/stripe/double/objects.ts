@@ -36,7 +36,7 @@ export const makeCustomer = (account: Account, fields: Partial<Stripe.Customer>)
 
 const EMPTY_BILLING = { address: null, email: null, name: null, phone: null, tax_id: null };
 
-/** What a card looks like from outside. */
+/** A card as others see it. */
 export interface CardFacts {
   brand: string;
   country: string;

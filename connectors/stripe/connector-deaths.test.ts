@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type Stripe from "stripe";
+import { runService, type Service } from "../../test/contract/running-service.ts";
+import type { KitTx } from "../kit/database.ts";
+import { createConnectorStore } from "../kit/store.ts";
+import { type ConnectedShop, connectShop } from "./connected-shop.fixture.ts";
+import type { AskBank } from "./double/payments.ts";
+import { declineFacts } from "./double/world-bank.ts";
+import { executeAction } from "./execute-action.ts";
+import { createStripeAccount, OWNER_MARK } from "./stripe-account.ts";
+
+let service: Service;
+before(async () => {
+  service = await runService();
+});
+after(() => service?.stop());
+
+/** An open invoice that Dunlin handles, with an action whose time has come. */
+async function dueInvoice({ stripe, store, double }: ConnectedShop, connection: string, number: number) {
+  const customer = await stripe.customers.create({});
+  const token = "pm_card_visa";
+  const method = await stripe.paymentMethods.attach(token, { customer: customer.id });
+  await stripe.customers.update(customer.id, { invoice_settings: { default_payment_method: method.id } });
+  const created = await stripe.invoices.create({ customer: customer.id, metadata: { amount: "4900" } });
+  double.billing.finalize(double.account.get("invoice", created.id));
+  await stripe.invoices.update(created.id, { auto_advance: false, metadata: { [OWNER_MARK]: connection } });
+  await store.own(created.id, service.now());
+  const id = `00000000-0000-7000-8000-${String(number).padStart(12, "0")}`;
+  await store.planAction({ id, invoiceId: created.id, suggestion: "ACTION_SUGGESTION_RETRY", dueAt: service.now() });
+  return { invoiceId: created.id, customerId: customer.id };
+}
+
+class Death extends Error {}
+
+/** A database for a process that dies at its statement number `at`, before or after it is done. */
+function dyingDatabase(db: KitTx, at: number, isDone: boolean): KitTx & { count(): number } {
+  let count = 0;
+  return {
+    count: () => count,
+    async run(statement, values) {
+      count++;
+      if (count > at || (count === at && !isDone)) throw new Death();
+      const result = await db.run(statement, values);
+      if (count === at) throw new Death();
+      return result as never;
+    },
+  };
+}
+
+for (const [outcome, answer] of [
+  ["succeeds", { kind: "approved" }],
+  ["is declined", { kind: "declined", decline: declineFacts("insufficient_funds") }],
+] as const)
+  test(`an action is charged once, whatever statement its process dies at, when the charge ${outcome}`, async (t) => {
+    const askBank: AskBank = () => answer;
+    const connected = await connectShop(service, { askBank, settings: { endpoint: false } });
+    t.after(connected.close);
+    const { stripe, dunlin } = connected;
+    const { connection } = connected;
+    const account = createStripeAccount(stripe, (call) => call());
+    let deaths = 0;
+    for (let at = 1; ; at++) {
+      let isOver = false;
+      for (const isDone of [false, true]) {
+        const { invoiceId, customerId } = await dueInvoice(connected, connection, 2 * at + Number(isDone));
+        const dying = dyingDatabase(service.store.owner, at, isDone);
+        const [action] = await connected.store.dueActions(1, service.now());
+        assert.equal(action!.invoiceId, invoiceId);
+        const first = { account, dunlin, store: createConnectorStore(dying, connection) };
+        const died = await executeAction(first, action!, connection, service.now()).then(
+          () => false,
+          (error) => {
+            assert.ok(error instanceof Death, String(error));
+            return true;
+          },
+        );
+        deaths += Number(died);
+        isOver ||= !died;
+        // The next process finds what the first one left.
+        const second = { account, dunlin, store: connected.store };
+        for (const left of await connected.store.dueActions(1, service.now()))
+          await executeAction(second, left, connection, service.now());
+        const charges = (await stripe.charges.list({ customer: customerId })).data;
+        assert.equal(charges.length, 1, `statement ${at}, ${isDone ? "done" : "not done"}`);
+        const [ended] = await connected.store.actionsOfInvoice(invoiceId);
+        assert.equal(ended!.state, answer.kind === "approved" ? "charged" : "declined");
+        assert.equal(ended!.chargeId, charges[0]!.id);
+      }
+      if (isOver) break;
+    }
+    assert.ok(deaths >= 12, `${deaths}`);
+  });
+
+test("an action is not charged when its invoice is paid, not marked any more, or unknown", async (t) => {
+  const connected = await connectShop(service, {
+    askBank: () => ({ kind: "approved" }),
+    settings: { endpoint: false },
+  });
+  t.after(connected.close);
+  const { stripe, store, dunlin } = connected;
+  const { connection } = connected;
+  const syncing = { account: createStripeAccount(stripe, (call) => call()), dunlin, store };
+  const changes: [RegExp, (id: string) => Promise<unknown>][] = [
+    [/is paid/, (id) => stripe.invoices.pay(id, { paid_out_of_band: true })],
+    [/is void/, (id) => stripe.invoices.voidInvoice(id)],
+    [/no longer marked/, (id) => stripe.invoices.update(id, { metadata: { [OWNER_MARK]: "" } })],
+    [/no longer marked/, (id) => stripe.invoices.update(id, { metadata: { [OWNER_MARK]: "another" } })],
+  ];
+  for (const [number, [problem, change]] of changes.entries()) {
+    const { invoiceId, customerId } = await dueInvoice(connected, connection, number + 1);
+    await change(invoiceId);
+    const [action] = await store.dueActions(1, service.now());
+    await executeAction(syncing, action!, connection, service.now());
+    assert.equal((await stripe.charges.list({ customer: customerId })).data.length, 0);
+    const [ended] = await store.actionsOfInvoice(invoiceId);
+    assert.equal(ended!.state, "skipped");
+    assert.match(ended!.problem!, problem);
+  }
+});
+
+test("an answer that never came is asked for again under the same key, and after a day Stripe's charges decide", async (t) => {
+  const connected = await connectShop(service, {
+    askBank: () => ({ kind: "approved" }),
+    settings: { endpoint: false },
+  });
+  t.after(connected.close);
+  const { stripe, store, dunlin } = connected;
+  const { connection } = connected;
+  const real = createStripeAccount(stripe, (call) => call());
+  const lossy = {
+    ...real,
+    async pay(invoiceId: string, key: string) {
+      await real.pay(invoiceId, key);
+      return { kind: "unknown", message: "socket hang up" } as const;
+    },
+  };
+  const { invoiceId, customerId } = await dueInvoice(connected, connection, 1);
+  const [action] = await store.dueActions(1, service.now());
+  await executeAction({ account: lossy, dunlin, store }, action!, connection, service.now());
+  assert.deepEqual(await store.dueActions(1, service.now()), [], "it is tried again later");
+  const later = new Date(service.now().getTime() + 60_000);
+  const [again] = await store.dueActions(1, later);
+  assert.equal(again!.state, "charging");
+  const aDayLater = new Date(service.now().getTime() + 25 * 3_600_000);
+  await executeAction({ account: real, dunlin, store }, again!, connection, aDayLater);
+  const [ended] = await store.actionsOfInvoice(invoiceId);
+  const charges: Stripe.Charge[] = (await stripe.charges.list({ customer: customerId })).data;
+  assert.deepEqual([ended!.state, ended!.chargeId, charges.length], ["charged", charges[0]!.id, 1]);
+});

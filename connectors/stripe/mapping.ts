@@ -1,0 +1,184 @@
+import type Stripe from "stripe";
+import type { Invoice, Subscription, Transaction } from "../kit/sdk.ts";
+import { toMinorUnits } from "./minor-units.ts";
+
+/** A record without its version, and when its content came about. */
+export interface Mapped<Row> {
+  record: Omit<Row, "updatedAt">;
+  at: Date;
+}
+
+const dateOf = (seconds: number) => new Date(seconds * 1_000);
+const idOf = (value: string | { id: string } | null | undefined): string | undefined =>
+  (typeof value === "string" ? value : value?.id) ?? undefined;
+export const subscriptionIdOf = ({ parent }: Pick<Stripe.Invoice, "parent">): string | undefined =>
+  idOf(parent?.subscription_details?.subscription);
+
+/**
+ * Maps an invoice. Only one that failed is in recovery: an open invoice that was not tried yet, that is being debited for the first
+ * time, or that the customer pays by a link, is still a draft for Dunlin.
+ *
+ * @param charges  of the invoice, in any order
+ */
+export function mapInvoice(invoice: Stripe.Invoice, charges: readonly Stripe.Charge[]): Mapped<Invoice> {
+  const currency = invoice.currency.toUpperCase();
+  const failed = charges.filter(({ status }) => status === "failed");
+  const { finalized_at: finalizedAt, paid_at, voided_at, marked_uncollectible_at } = invoice.status_transitions;
+  const firstFailure = Math.min(...failed.map(({ created }) => created));
+  const isPending = charges.some(({ status }) => status === "pending");
+  const state = invoiceState(invoice, failed.length > 0 || (invoice.attempt_count > 0 && !isPending));
+  const at = {
+    PAID: paid_at,
+    VOIDED: voided_at,
+    UNCOLLECTIBLE: marked_uncollectible_at,
+    UNPAID: Number.isFinite(firstFailure) ? firstFailure : finalizedAt,
+    PARTIALLY_PAID: Number.isFinite(firstFailure) ? firstFailure : finalizedAt,
+    DRAFT: invoice.created,
+  }[state];
+  const amount = Math.max(0, invoice.total, invoice.amount_due);
+  return {
+    at: dateOf(at ?? invoice.created),
+    record: {
+      id: invoice.id,
+      state: `INVOICE_STATE_${state}`,
+      customerId: idOf(invoice.customer) ?? invoice.id,
+      subscriptionId: subscriptionIdOf(invoice),
+      amount: toMinorUnits(amount, currency),
+      amountDue: Math.min(toMinorUnits(amount, currency), toMinorUnits(invoice.amount_remaining, currency)),
+      currency,
+      createdAt: dateOf(invoice.created).toISOString(),
+    },
+  };
+}
+
+function invoiceState(invoice: Stripe.Invoice, hasFailed: boolean) {
+  switch (invoice.status) {
+    case "paid":
+      return "PAID";
+    case "void":
+      return "VOIDED";
+    case "uncollectible":
+      return "UNCOLLECTIBLE";
+    case "open":
+      if (invoice.collection_method !== "charge_automatically" || !hasFailed) return "DRAFT";
+      return invoice.amount_paid > 0 ? "PARTIALLY_PAID" : "UNPAID";
+    default:
+      return "DRAFT";
+  }
+}
+
+const SUBSCRIPTION_STATES: Readonly<Record<string, string>> = {
+  active: "ACTIVE",
+  trialing: "TRIALING",
+  past_due: "PAST_DUE",
+  unpaid: "PAST_DUE",
+  canceled: "CANCELED",
+  incomplete: "PENDING",
+  incomplete_expired: "EXPIRED",
+  paused: "PAUSED",
+};
+const PERIOD_UNITS: Readonly<Record<string, string>> = { day: "DAY", week: "WEEK", month: "MONTH", year: "YEAR" };
+
+export function mapSubscription(subscription: Stripe.Subscription): Mapped<Subscription> {
+  const currency = subscription.currency.toUpperCase();
+  const items = subscription.items.data;
+  const price = items[0]?.price;
+  const total = items.reduce((sum, { price: each, quantity }) => sum + (each.unit_amount ?? 0) * (quantity ?? 1), 0);
+  const unit = PERIOD_UNITS[price?.recurring?.interval ?? ""];
+  const { canceled_at, ended_at, created, start_date } = subscription;
+  const state = SUBSCRIPTION_STATES[subscription.status] ?? "ACTIVE";
+  return {
+    at: dateOf(ended_at ?? (state === "CANCELED" ? canceled_at : null) ?? created),
+    record: {
+      id: subscription.id,
+      state: `SUBSCRIPTION_STATE_${state}` as Subscription["state"],
+      customerId: idOf(subscription.customer)!,
+      planId: price?.id,
+      amount: toMinorUnits(total, currency),
+      currency,
+      createdAt: dateOf(created).toISOString(),
+      activatedAt: dateOf(start_date).toISOString(),
+      ...(canceled_at !== null && state === "CANCELED" && { canceledAt: dateOf(canceled_at).toISOString() }),
+      ...(unit && {
+        billingPeriod: price!.recurring!.interval_count,
+        billingPeriodUnit: `BILLING_PERIOD_UNIT_${unit}` as NonNullable<Subscription["billingPeriodUnit"]>,
+      }),
+    },
+  };
+}
+
+const METHOD_TYPES: Readonly<Record<string, string>> = {
+  card: "card",
+  sepa_debit: "sepa_debit",
+  us_bank_account: "ach_debit",
+  ach_debit: "ach_debit",
+  bacs_debit: "bacs_debit",
+  paypal: "paypal",
+};
+
+/** The invoice of a charge, and who made it. */
+export interface ChargeOrigin {
+  invoice: Stripe.Invoice;
+  /** Dunlin's action that made it. */
+  actionId: string | undefined;
+  /** Whether Dunlin handled the invoice, so that a charge without an action was made by somebody else. */
+  isOwned: boolean;
+}
+
+export function mapCharge(charge: Stripe.Charge, { invoice, actionId, isOwned }: ChargeOrigin): Mapped<Transaction> {
+  const currency = charge.currency.toUpperCase();
+  const { outcome, payment_method_details: details } = charge;
+  const card = details?.card;
+  const declined = charge.status === "failed";
+  return {
+    at: dateOf(charge.created),
+    record: {
+      id: charge.id,
+      state: `TRANSACTION_STATE_${chargeState(charge)}`,
+      invoiceId: invoice.id,
+      customerId: idOf(charge.customer) ?? idOf(invoice.customer),
+      subscriptionId: subscriptionIdOf(invoice),
+      amount: toMinorUnits(charge.amount, currency),
+      currency,
+      createdAt: dateOf(charge.created).toISOString(),
+      paymentMethodType: METHOD_TYPES[details?.type ?? ""] ?? "other",
+      paymentMethodId: charge.payment_method ?? undefined,
+      paymentGatewayName: "Stripe",
+      paymentGatewayType: "stripe",
+      paymentGatewayTransactionId: charge.id,
+      paymentGatewayStatus: outcome?.network_status === "not_sent_to_network" ? "not_sent_to_network" : charge.status,
+      ...(declined && {
+        paymentGatewayErrorCode: outcome?.reason ?? charge.failure_code ?? undefined,
+        paymentGatewayErrorMessage: charge.failure_message ?? undefined,
+        networkDeclineCode: outcome?.network_decline_code ?? undefined,
+        networkAdviceCode: outcome?.network_advice_code ?? undefined,
+      }),
+      ...(card && {
+        cardBrand: card.brand ?? undefined,
+        cardBin: card.iin ?? undefined,
+        cardLast4: card.last4 ?? undefined,
+        cardFingerprint: card.fingerprint ?? undefined,
+        cardCountry: card.country ?? undefined,
+        cardIssuer: card.issuer ?? undefined,
+        cardFunding: `CARD_FUNDING_${(card.funding ?? "unknown").toUpperCase()}` as Transaction["cardFunding"],
+        cardExpiryMonth: card.exp_month,
+        cardExpiryYear: card.exp_year,
+      }),
+      ...(actionId !== undefined && { recoveryActionId: actionId }),
+      initiator: `TRANSACTION_INITIATOR_${initiatorOf(actionId, isOwned)}`,
+    },
+  };
+}
+
+function chargeState(charge: Stripe.Charge) {
+  if (charge.disputed) return "DISPUTED";
+  if (charge.refunded) return "REFUNDED";
+  if (charge.status === "pending") return "PENDING";
+  return charge.status === "succeeded" ? "PAID" : "FAILED";
+}
+
+/** While Dunlin handles an invoice, Stripe makes no retries of its own. */
+function initiatorOf(actionId: string | undefined, isOwned: boolean) {
+  if (actionId !== undefined) return "RECOVERY_ACTION";
+  return isOwned ? "CUSTOMER" : "BILLING_SYSTEM";
+}
