@@ -104,7 +104,11 @@ export function createStripeConnector(options: ConnectorOptions): StripeConnecto
     dunlinReceiver,
     async receive(body, signature) {
       const event = readSignedEvent(options, body, signature);
-      if (!event) return 400;
+      await store.writeCursor(event ? "webhook-accepted" : "webhook-refused", now().toISOString());
+      if (!event) {
+        log("warn", "connector.webhook-refused", { problem: "the signature does not fit a secret, or is too old" });
+        return 400;
+      }
       await note(event);
       return 200;
     },

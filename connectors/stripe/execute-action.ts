@@ -9,7 +9,7 @@ const DELAY_MAX_MS = 15 * 60_000;
 
 /**
  * Carries out an action whose time has come. Looks once more right before the charge: an invoice that is paid meanwhile, or that
- * somebody took away from Dunlin, is not charged.
+ * lost its mark, is not charged.
  *
  * @param mark  the value of the invoice's metadata while Dunlin handles it
  */

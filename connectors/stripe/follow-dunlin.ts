@@ -8,7 +8,7 @@ export type CompleteDunning = "give_back" | "mark_uncollectible" | "cancel_subsc
 export interface Following {
   account: StripeAccount;
   store: ConnectorStore;
-  /** The value of an invoice's metadata while Dunlin handles it. */
+  /** Marks an invoice in its metadata while Dunlin handles it. */
   mark: string;
   completeDunning: CompleteDunning;
   /** Notes that an invoice has to be read again. */

@@ -116,12 +116,12 @@ const METHOD_TYPES: Readonly<Record<string, string>> = {
   paypal: "paypal",
 };
 
-/** The invoice of a charge, and who made it. */
+/** Where a charge comes from. */
 export interface ChargeOrigin {
   invoice: Stripe.Invoice;
   /** Dunlin's action that made it. */
   actionId: string | undefined;
-  /** Whether Dunlin handled the invoice, so that a charge without an action was made by somebody else. */
+  /** Whether Dunlin handled the invoice, so that a charge without an action is the customer's. */
   isOwned: boolean;
 }
 

@@ -11,7 +11,7 @@ export interface InvoiceFacts {
   charges: Stripe.Charge[];
 }
 
-/** The outcome of a charge by request. */
+/** How a charge by request ended. */
 export type PayOutcome =
   | { kind: "charged"; chargeId: string | null }
   | { kind: "declined"; chargeId: string | null; message: string }
@@ -26,7 +26,7 @@ export interface StripeAccount {
   readSubscription(id: string): Promise<Stripe.Subscription | null>;
   /** Charges an open invoice on the customer's method, once per key and day. */
   pay(invoiceId: string, idempotencyKey: string): Promise<PayOutcome>;
-  /** Marks who handles an invoice; an empty mark is removed. `isRetried`: whether Stripe retries it; undefined: as it is. */
+  /** Sets the mark on an invoice that Dunlin handles; an empty mark is removed. `isRetried`: whether Stripe retries it; undefined: as it is. */
   markInvoice(invoiceId: string, mark: string, isRetried?: boolean): Promise<void>;
   markUncollectible(invoiceId: string): Promise<void>;
   cancelSubscription(id: string): Promise<void>;

@@ -44,6 +44,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "experiment show": async () => (await import("./experiment-commands.ts")).experimentShow,
   shadow: async () => (await import("./shadow.ts")).shadow,
   backtest: async () => (await import("./backtest.ts")).backtestCommand,
+  "connect stripe": async () => (await import("./connect-stripe.ts")).connectStripe,
   simulate: async () => (await import("./simulate.ts")).simulate,
 };
 

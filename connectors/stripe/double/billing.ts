@@ -4,7 +4,7 @@ import { type Interval, makeInvoice, makeInvoicePayment, makePaymentIntent } fro
 import { type AskBank, type Attempt, chargeIntent, declineOf, methodOf, paymentErrorOf } from "./payments.ts";
 import { invalidRequest, StripeApiError } from "./stripe-error.ts";
 
-/** The fate of a subscription after the last retry. */
+/** A subscription's fate after the last retry. */
 export type FinalAction = "cancel" | "unpaid" | "past_due";
 
 export interface BillingOptions {
@@ -19,7 +19,7 @@ export interface BillingOptions {
 export interface Billing {
   startSubscription(subscription: Stripe.Subscription): void;
   finalize(invoice: Stripe.Invoice): void;
-  /** Charges an open invoice by request; it does not count as one of the account's own attempts. */
+  /** Charges an open invoice by request; it does not count as the account's own attempt. */
   pay(invoice: Stripe.Invoice, request: { paymentMethod?: string | undefined; onSession?: boolean }): void;
   markPaidOutOfBand(invoice: Stripe.Invoice): void;
   markUncollectible(invoice: Stripe.Invoice): void;
@@ -95,7 +95,7 @@ export function createBilling({ account, askBank, retryDays, finalAction }: Bill
     account.emit("invoice.finalized", invoice);
   }
 
-  /** One of the account's own attempts. */
+  /** An attempt by the account itself. */
   function attempt(invoice: Stripe.Invoice) {
     const at = account.seconds(clockOf(invoice));
     firstAttempts.set(invoice.id, firstAttempts.get(invoice.id) ?? at);

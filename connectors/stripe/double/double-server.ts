@@ -23,7 +23,7 @@ export interface DoubleOptions {
   apiVersion: string;
   keys: readonly DoubleKey[];
   askBank: AskBank;
-  /** Days from the first attempt to each of the account's own retries. */
+  /** Days from the first attempt to each retry by the account itself. */
   retryDays?: readonly number[];
   finalAction?: FinalAction;
   /** Requests per second and key, by real time; 25 in Stripe's sandboxes. */

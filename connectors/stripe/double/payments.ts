@@ -126,7 +126,7 @@ function settleIntent(
   account.emit("payment_intent.payment_failed", intent);
 }
 
-/** The error of a decline, as in answers and in `last_payment_error`. */
+/** A decline as an error in answers and in `last_payment_error`. */
 export const paymentErrorOf = (charge: Stripe.Charge, decline: DeclineFacts) => ({
   type: "card_error",
   charge: charge.id,
@@ -138,7 +138,7 @@ export const paymentErrorOf = (charge: Stripe.Charge, decline: DeclineFacts) => 
   ...(decline.adviceCode && { advice_code: decline.adviceCode }),
 });
 
-/** The decline of a failed charge, as it was. */
+/** Reads a failed charge's decline again. */
 export const declineOf = ({ failure_code, failure_message, outcome }: Stripe.Charge): DeclineFacts => ({
   code: failure_code!,
   declineCode: outcome?.reason ?? null,

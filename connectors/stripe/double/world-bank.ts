@@ -9,7 +9,7 @@ import type { AskBank } from "./payments.ts";
 /** The world's customers behind the account's, and the cards that they have had. */
 export interface WorldBank {
   askBank: AskBank;
-  /** Ties an account's customer to a customer of the world. */
+  /** Ties an account's customer to one in the world. */
   addCustomer(id: string, customer: Customer): void;
   customerOf(id: string): Customer | undefined;
   /** Notes that a payment method is the customer's card of this generation. */
@@ -18,7 +18,7 @@ export interface WorldBank {
 
 const DEBIT_DAYS = 4;
 
-/** Decides who declines, and why, as the simulator's worlds do. Methods that it does not know are approved. */
+/** Declines charges as the simulator's worlds do. Methods that it does not know are approved. */
 export function createWorldBank(): WorldBank {
   const customers = new Map<string, Customer>();
   const methods = new Map<string, { generation: number; sinceMs: number }>();
@@ -38,7 +38,7 @@ export function createWorldBank(): WorldBank {
   };
 }
 
-/** Codes that Stripe reports as the error's own code instead of `card_declined`. */
+/** Codes that Stripe reports in place of `card_declined`. */
 const OWN_CODES: ReadonlySet<string> = new Set([
   "expired_card",
   "incorrect_number",
@@ -59,7 +59,7 @@ export function declineFacts(reason: Reason, networkAdviceCode: string | null = 
   };
 }
 
-/** The card of a customer of the world, as Stripe shows it. */
+/** A world customer's card, as Stripe shows it. */
 export function cardFactsOf(customer: Customer, generation: number): CardFacts | null {
   const card = createCard(customer, generation);
   return (
@@ -77,7 +77,7 @@ export function cardFactsOf(customer: Customer, generation: number): CardFacts |
   );
 }
 
-/** A customer of the world who is first billed at this time. */
+/** A customer from the world, first billed at this time. */
 export const worldCustomer = (seed: number, number: number, firstBill: Date): Customer =>
   createCustomer(seed, number, firstBill.getTime());
 

@@ -1,0 +1,33 @@
+export interface LoopStep {
+  name: string;
+  /** Real milliseconds between two runs; a run that did something is followed by the next one at once. */
+  everyMs: number;
+  /** Returns how much it did. */
+  run(): Promise<number>;
+}
+
+export interface LoopOptions {
+  sleep(ms: number, signal: AbortSignal): Promise<unknown>;
+  onError(name: string, error: unknown): void;
+}
+
+/** Runs steps side by side until stopped. A step that fails runs again after its pause. */
+export function startLoops(steps: readonly LoopStep[], { sleep, onError }: LoopOptions): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const loops = steps.map(async ({ name, everyMs, run }) => {
+    while (!signal.aborted) {
+      const done = await run().catch((error) => {
+        onError(name, error);
+        return 0;
+      });
+      if (done === 0) await sleep(everyMs, signal).catch(() => {});
+    }
+  });
+  return {
+    async stop() {
+      stopping.abort();
+      await Promise.all(loops);
+    },
+  };
+}
