@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import type { Logger as Log } from "pino";
 import { pageTokenKeys } from "./actions-api/page-token.ts";
@@ -9,7 +10,6 @@ import type { Settings } from "./config/config.ts";
 import { loadTlsIdentity } from "./config/tls-identity.ts";
 import { createConsolePages } from "./console/console-pages.ts";
 import { createDeliverer, type Deliverer } from "./delivery/deliverer.ts";
-import { parseAllowList } from "./delivery/https/address-guard.ts";
 import { createSender } from "./delivery/https/https-sender.ts";
 import { createTestEventSender } from "./delivery/test-event.ts";
 import { DAY_MS, HOUR_MS } from "./domain/durations.ts";
@@ -19,6 +19,7 @@ import type { PretrainedModel } from "./engine/learned/pretrained-model.ts";
 import { countMatureInvoices } from "./experiments/count-mature-invoices.ts";
 import type { ApiOptions } from "./http/api.ts";
 import { checkPortIsFree, type Tls } from "./http/listener.ts";
+import { ensureLocalCertificate } from "./http/local-certificate.ts";
 import { createGroupCommit } from "./ingest/group-commit.ts";
 import { ingestSubscriptions, ingestTransactions } from "./ingest/ingest.ts";
 import { ingestInvoices } from "./ingest/ingest-invoices.ts";
@@ -36,6 +37,7 @@ import { type Notifications, startNotifications } from "./process/notifications.
 import { openStore, type Store } from "./process/open-store.ts";
 import { readPretrainedModel } from "./process/pretrained-model-file.ts";
 import { startRetention } from "./process/retention-loop.ts";
+import { loadWebhookNetwork, updateAllowed, type WebhookNetwork } from "./process/webhook-network.ts";
 import { processDueCases } from "./recovery/process-due-cases.ts";
 import { maintainDecisionPartitions } from "./tables/decisions.ts";
 import { maintainDeliveryLogPartitions } from "./tables/delivery-log.ts";
@@ -77,6 +79,8 @@ const CASE_POLL_MS = 1_000;
 const BUSY_POLL_MS = 50;
 /** Finds an experiment that another process started. */
 const EXPERIMENT_POLL_MS = 60_000;
+/** Finds a connector that was started on this machine. */
+const CONNECTOR_POLL_MS = 1_000;
 /** Finds the schema of a newer version. */
 const SCHEMA_CHECK_MS = 5_000;
 const LEARNING_POLL_MS = 2_000;
@@ -89,6 +93,7 @@ interface Service {
   options: StartOptions;
   store: Store;
   metrics: Metrics;
+  network: WebhookNetwork;
   models: ReturnType<typeof createModelCache>;
   pretrainedModel: PretrainedModel | null;
   /** Called together when the service stops. */
@@ -122,13 +127,14 @@ export async function start(options: StartOptions): Promise<RunningService> {
     const { db, ports } = store;
     const metrics = createMetrics(db, ports);
     const identity = servesHttp ? await loadTlsIdentity(settings, ports.realNow()) : null;
+    const network = await startNetwork(store, options, stops);
     const ready = () => checkReadiness(db);
     await startObserving({ options, store, metrics, stops }, identity?.tls ?? null, ready);
     stops.push(startVersionCheck(store, log, onFatal).stop);
     const pretrainedModel = readPretrainedModel(log);
     const models = createModelCache({ db, ports, log, prior: pretrainedModel });
     const running: Service["running"] = { deliverer: null, deciding: null, notifications: null };
-    const service: Service = { options, store, metrics, models, pretrainedModel, stops, running };
+    const service: Service = { options, store, metrics, network, models, pretrainedModel, stops, running };
     const signals = createSignals(running);
     if (roles.has("deliver")) await startDelivering(service, signals);
     startListening(service);
@@ -163,6 +169,18 @@ async function startObserving(
   stops.push(startProcessHeartbeat(metrics, store, options).stop);
 }
 
+async function startNetwork({ db, ports }: Store, { settings, log }: StartOptions, stops: Service["stops"]) {
+  // Before a connector needs it, so that its authority is trusted from the start.
+  await ensureLocalCertificate(join(settings.dataDir, "tls"), new URL(settings.baseUrl).hostname, ports.realNow());
+  const network = await loadWebhookNetwork(settings, db);
+  const refresh = async () => {
+    await updateAllowed(network, settings, db);
+    return CONNECTOR_POLL_MS;
+  };
+  stops.push(startLoop("connectors", log, refresh).stop);
+  return network;
+}
+
 /** Reports a fatal error when a newer version has migrated the database. */
 const startVersionCheck = ({ owner }: Store, log: Log, onFatal: StartOptions["onFatal"]): Loop =>
   startLoop("version", log, async () => {
@@ -188,10 +206,10 @@ const createSignals = (running: Service["running"]): Signals => ({
   },
 });
 
-async function startDelivering({ options, store, metrics, stops, running }: Service, { onCases }: Signals) {
+async function startDelivering({ options, store, metrics, network, stops, running }: Service, { onCases }: Signals) {
   const { settings, log } = options;
   const { db, owner, ports, secretKeys } = store;
-  const sender = createSender({ ...networkOf(settings), monotonicMs: ports.monotonicMs });
+  const sender = createSender({ ...network, monotonicMs: ports.monotonicMs });
   const deliverer = createDeliverer({
     db,
     ports,
@@ -216,12 +234,6 @@ async function startDelivering({ options, store, metrics, stops, running }: Serv
   stops.push(() => deliverer.stop().finally(sender.close));
   running.deliverer = deliverer;
 }
-
-const networkOf = (settings: Settings) => ({
-  allow: parseAllowList(settings.webhookAllow),
-  extraCa: settings.webhookCa,
-  clientCertificate: settings.webhookClientCertificate,
-});
 
 const maintenancePauseMs = ({ clockRate }: Ports) =>
   Math.max(CASE_POLL_MS, Math.min(PARTITION_CHECK_MS, (PARTITION_CHECK_DAYS * DAY_MS) / clockRate));
@@ -313,7 +325,7 @@ function startJobs({ options: { log }, store, pretrainedModel, stops }: Service,
 }
 
 async function startHttp(
-  { options, store, metrics, stops }: Service,
+  { options, store, metrics, network, stops }: Service,
   { onEvents, onWithdrawn, onCases }: Signals,
   { tls, caFile }: TlsIdentity,
   jobs: ReturnType<typeof startJobs> | null,
@@ -321,7 +333,6 @@ async function startHttp(
 ) {
   const { settings, roles, log } = options;
   const { db, tenantDb, owner, ports, secretKeys } = store;
-  const network = networkOf(settings);
   const shared = {
     ports,
     clockSkewMs: settings.clockSkewMs,

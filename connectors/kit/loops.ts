@@ -31,3 +31,12 @@ export function startLoops(steps: readonly LoopStep[], { sleep, onError }: LoopO
     },
   };
 }
+
+/** Does work for each item, at most `limit` at once. The work must not throw. */
+export async function forEachAtOnce<T>(items: readonly T[], limit: number, work: (item: T) => Promise<unknown>) {
+  const rest = items.values();
+  const worker = async () => {
+    for (const item of rest) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+}

@@ -1,5 +1,8 @@
-import type { ClaimedEvent, EventStore, WebhookEvent } from "#sdk";
-import { type KitTx, statement } from "./database.ts";
+import { type ActionLedger, createActionLedger } from "./action-ledger.ts";
+import { createScopedRun, type KitTx, type Scope, statement } from "./database.ts";
+import { createEventInbox } from "./event-inbox.ts";
+import { createMessageLog, type MessageLog } from "./message-log.ts";
+import type { EventStore } from "./sdk.ts";
 
 /** An object to fetch from the provider again. */
 export interface Hint {
@@ -9,30 +12,34 @@ export interface Hint {
   tries: number;
 }
 
-/**
- * How far an action has come:
- *
- * - `planned`: it waits for its time
- * - `charging`: a charge may have been made; it is asked for again under the same key until its outcome is known
- * - `charged`, `declined`: the provider said so
- * - `skipped`: nothing was charged, for the reason in `problem`
- */
-export type ActionState = "planned" | "charging" | "charged" | "declined" | "skipped";
-
-export interface StoredAction {
-  id: string;
-  invoiceId: string;
-  suggestion: string;
-  dueAt: Date;
-  state: ActionState;
-  chargeId: string | null;
-  begunAt: Date | null;
-  tries: number;
-  /** Why it was skipped, declined or put off. */
-  problem: string | null;
+/** A record's content, to be given a version. */
+export interface Content {
+  objectId: string;
+  digest: string;
+  /** When it came about, by the provider. */
+  at: Date;
 }
 
-export interface ConnectorStore {
+/** The invoice of a payment. */
+export interface PaymentOwner {
+  paymentId: string;
+  invoiceId: string;
+  customerId: string | null;
+  subscriptionId: string | null;
+}
+
+/** Counts of what waits and of what fails. */
+export interface Backlog {
+  waiting: number;
+  failing: number;
+  /** Since the oldest hint was noted; null: none waits. */
+  oldestAt: Date | null;
+  /** Actions whose time has come. */
+  dueActions: number;
+}
+
+/** The tables of one connection. */
+export interface ConnectorStore extends ActionLedger {
   /** Notes that objects changed. */
   hint(objectIds: readonly string[], at: Date): Promise<void>;
   /** Claims due hints; in case of a crash they are due again at `until`. */
@@ -40,173 +47,119 @@ export interface ConnectorStore {
   /** Forgets a hint, unless a newer one has arrived. */
   endHint(hint: Hint, now: Date): Promise<void>;
   failHint(hint: Hint, dueAt: Date, problem: string): Promise<void>;
-  countHints(): Promise<{ waiting: number; failing: number }>;
+  countBacklog(now: Date): Promise<Backlog>;
 
   readCursor(name: string): Promise<string | null>;
   writeCursor(name: string, value: string): Promise<void>;
 
+  /** Takes a number before a read. The state that a later read sees is at least as new. */
+  beginRead(): Promise<number>;
   /**
-   * Returns the version of an object: strictly later for each change, the same for the same content.
-   *
-   * @param digest  of the content
-   * @param at  when the content came about, by the provider
+   * Returns each record's version, by object: strictly later for each change, the same for the same content. A record that a later
+   * read has already seen gets none, and must not be pushed.
    */
-  versionOf(objectId: string, digest: string, at: Date): Promise<Date>;
+  versionsOf(contents: readonly Content[], readNo: number): Promise<Map<string, Date>>;
+
+  keepPayments(owners: readonly PaymentOwner[]): Promise<void>;
+  findPayments(paymentIds: readonly string[]): Promise<Map<string, PaymentOwner>>;
+  forgetPayments(): Promise<void>;
 
   /** For the receiver of Dunlin's webhooks. */
   events: EventStore;
-
-  planAction(action: Pick<StoredAction, "id" | "invoiceId" | "suggestion" | "dueAt">): Promise<void>;
-  dueActions(limit: number, now: Date): Promise<StoredAction[]>;
-  /** Marks that a charge may be made from now on. Returns false if the action has ended. */
-  beginCharge(actionId: string, now: Date): Promise<boolean>;
-  endAction(
-    actionId: string,
-    state: ActionState,
-    now: Date,
-    found?: { chargeId?: string; problem?: string },
-  ): Promise<void>;
-  /** Tries again later. */
-  delayAction(actionId: string, dueAt: Date, problem: string): Promise<void>;
-  /** Ends planned actions of an invoice without a charge. */
-  dropPlans(invoiceId: string, now: Date, problem: string): Promise<void>;
-  /** The actions that made charges, by charge. */
-  actionsOfCharges(chargeIds: readonly string[]): Promise<Map<string, string>>;
-  actionsOfInvoice(invoiceId: string): Promise<StoredAction[]>;
-
-  /** Notes that Dunlin handles an invoice. `at`: of the event that says so; an older one changes nothing. */
-  own(invoiceId: string, at: Date): Promise<void>;
-  /** Returns false if a newer event says that Dunlin handles it again, or if it never did. */
-  disown(invoiceId: string, at: Date): Promise<boolean>;
-  isOwned(invoiceId: string): Promise<boolean>;
+  messages: MessageLog;
+  /** Deletes events and actions that ended before a time. */
+  prune(before: Date): Promise<void>;
 }
+
+const SCOPE = "merchant_id = $1 and connection = $2";
 
 const HINT = statement(
   "hint",
-  `insert into connectors.hints (connection, object_id, due_at) select $1, id, $3 from unnest($2::text[]) as given (id)
-   on conflict (connection, object_id) do update set
-     generation = hints.generation + 1, due_at = least(hints.due_at, excluded.due_at)`,
+  `insert into connector_hints (merchant_id, connection, object_id, noted_at, due_at)
+   select $1, $2, id, $4, $4 from unnest($3::text[]) as given (id)
+   on conflict (merchant_id, connection, object_id) do update set
+     generation = connector_hints.generation + 1, due_at = least(connector_hints.due_at, excluded.due_at)`,
 );
 const CLAIM_HINTS = statement(
   "claim_hints",
-  `update connectors.hints set due_at = $4, tries = tries + 1
-   where connection = $1 and object_id in (
-     select object_id from connectors.hints where connection = $1 and due_at <= $2 order by due_at limit $3
+  `update connector_hints set due_at = $5, tries = tries + 1
+   where ${SCOPE} and object_id in (
+     select object_id from connector_hints where ${SCOPE} and due_at <= $3 order by due_at limit $4
      for update skip locked)
    returning object_id as "objectId", generation::int4 as generation, tries`,
 );
 const END_HINT = statement(
   "end_hint",
-  "delete from connectors.hints where connection = $1 and object_id = $2 and generation = $3",
+  `delete from connector_hints where ${SCOPE} and object_id = $3 and generation = $4`,
 );
 const RENEW_HINT = statement(
   "renew_hint",
-  "update connectors.hints set due_at = $3, tries = 0, problem = null where connection = $1 and object_id = $2",
+  `update connector_hints set due_at = $4, noted_at = $4, tries = 0, problem = null where ${SCOPE} and object_id = $3`,
 );
 const FAIL_HINT = statement(
   "fail_hint",
-  "update connectors.hints set due_at = $3, problem = $4 where connection = $1 and object_id = $2",
+  `update connector_hints set due_at = $4, problem = $5 where ${SCOPE} and object_id = $3`,
 );
-const COUNT_HINTS = statement(
-  "count_hints",
-  `select count(*)::int4 as waiting, count(problem)::int4 as failing from connectors.hints where connection = $1`,
+const COUNT = statement(
+  "count_backlog",
+  `select count(*)::int4 as waiting, count(problem)::int4 as failing, min(noted_at) as "oldestAt",
+     (select count(*)::int4 from connector_actions where ${SCOPE} and ended_at is null and due_at <= $3) as "dueActions"
+   from connector_hints where ${SCOPE}`,
 );
-const READ_CURSOR = statement(
-  "read_cursor",
-  "select value from connectors.cursors where connection = $1 and name = $2",
-);
+const READ_CURSOR = statement("read_cursor", `select value from connector_cursors where ${SCOPE} and name = $3`);
 const WRITE_CURSOR = statement(
   "write_cursor",
-  `insert into connectors.cursors (connection, name, value) values ($1, $2, $3)
-   on conflict (connection, name) do update set value = excluded.value`,
+  `insert into connector_cursors (merchant_id, connection, name, value) values ($1, $2, $3, $4)
+   on conflict (merchant_id, connection, name) do update set value = excluded.value`,
 );
-const VERSION = statement(
-  "version",
-  `insert into connectors.versions (connection, object_id, digest, version_at) values ($1, $2, $3, $4)
-   on conflict (connection, object_id) do update set
+const BEGIN_READ = statement(
+  "begin_read",
+  `insert into connector_cursors (merchant_id, connection, name, value) values ($1, $2, 'reads', '1')
+   on conflict (merchant_id, connection, name) do update set value = (connector_cursors.value::int8 + 1)::text
+   returning value::float8 as "readNo"`,
+);
+const VERSIONS = statement(
+  "versions",
+  `insert into connector_versions (merchant_id, connection, object_id, digest, version_at, read_no)
+   select $1, $2, id, digest, at, $6 from unnest($3::text[], $4::text[], $5::timestamptz[]) as given (id, digest, at)
+   on conflict (merchant_id, connection, object_id) do update set
      digest = excluded.digest,
-     version_at = case when versions.digest = excluded.digest then versions.version_at
-       else greatest(excluded.version_at, versions.version_at + interval '1 millisecond') end
-   returning version_at as "versionAt"`,
+     read_no = excluded.read_no,
+     version_at = case when connector_versions.digest = excluded.digest then connector_versions.version_at
+       else greatest(excluded.version_at, connector_versions.version_at + interval '1 millisecond') end
+   where connector_versions.read_no <= excluded.read_no
+   returning object_id as "objectId", version_at as "versionAt"`,
 );
-const KEEP_EVENT = statement(
-  "keep_event",
-  `insert into connectors.events (connection, id, event, due_at) values ($1, $2, $3, $4) on conflict do nothing`,
+const KEEP_PAYMENTS = statement(
+  "keep_payments",
+  `insert into connector_payments (merchant_id, connection, payment_id, invoice_id, customer_id, subscription_id)
+   select $1, $2, given.* from unnest($3::text[], $4::text[], $5::text[], $6::text[]) as given
+   on conflict (merchant_id, connection, payment_id) do nothing`,
 );
-const CLAIM_EVENTS = statement(
-  "claim_events",
-  `update connectors.events set due_at = $4, tries = tries + 1
-   where connection = $1 and id in (
-     select id from connectors.events where connection = $1 and due_at <= $2 order by due_at limit $3
-     for update skip locked)
-   returning event, tries`,
+const FIND_PAYMENTS = statement(
+  "find_payments",
+  `select payment_id as "paymentId", invoice_id as "invoiceId", customer_id as "customerId", subscription_id as "subscriptionId"
+   from connector_payments where ${SCOPE} and payment_id = any($3::text[])`,
 );
-const END_EVENT = statement(
-  "end_event",
-  `update connectors.events set due_at = $4, problem = $5
-   where connection = $1 and id = $2 and tries = $3 and due_at is not null`,
+const FORGET_PAYMENTS = statement("forget_payments", `delete from connector_payments where ${SCOPE}`);
+const PRUNE_EVENTS = statement(
+  "prune_events",
+  `delete from connector_events where ${SCOPE} and due_at is null and kept_at < $3`,
 );
-const PLAN = statement(
-  "plan_action",
-  `insert into connectors.actions (connection, id, invoice_id, suggestion, due_at, state)
-   values ($1, $2, $3, $4, $5, 'planned') on conflict do nothing`,
-);
-const ACTION = `id, invoice_id as "invoiceId", suggestion, due_at as "dueAt", state, charge_id as "chargeId",
-  begun_at as "begunAt", tries, problem`;
-const DUE_ACTIONS = statement(
-  "due_actions",
-  `select ${ACTION} from connectors.actions where connection = $1 and ended_at is null and due_at <= $2
-   order by due_at limit $3`,
-);
-const BEGIN = statement(
-  "begin_charge",
-  `update connectors.actions set state = 'charging', begun_at = coalesce(begun_at, $3), tries = tries + 1
-   where connection = $1 and id = $2 and ended_at is null`,
-);
-const END_ACTION = statement(
-  "end_action",
-  `update connectors.actions set state = $3, ended_at = $4, charge_id = coalesce($5, charge_id), problem = $6
-   where connection = $1 and id = $2 and ended_at is null`,
-);
-const DELAY = statement(
-  "delay_action",
-  "update connectors.actions set due_at = $3, problem = $4 where connection = $1 and id = $2 and ended_at is null",
-);
-const DROP = statement(
-  "drop_plans",
-  `update connectors.actions set state = 'skipped', ended_at = $3, problem = $4
-   where connection = $1 and invoice_id = $2 and state = 'planned'`,
-);
-const OF_CHARGES = statement(
-  "actions_of_charges",
-  `select charge_id as "chargeId", id from connectors.actions where connection = $1 and charge_id = any($2::text[])`,
-);
-const OF_INVOICE = statement(
-  "actions_of_invoice",
-  `select ${ACTION} from connectors.actions where connection = $1 and invoice_id = $2 order by due_at, id`,
-);
-const OWN = statement(
-  "own",
-  `insert into connectors.owned (connection, invoice_id, since) values ($1, $2, $3)
-   on conflict (connection, invoice_id) do update set since = excluded.since, ended_at = null
-   where owned.since < excluded.since and coalesce(owned.ended_at, '-infinity') < excluded.since`,
-);
-const DISOWN = statement(
-  "disown",
-  `update connectors.owned set ended_at = $3
-   where connection = $1 and invoice_id = $2 and since <= $3 and coalesce(ended_at, '-infinity') < $3`,
-);
-const OWNED = statement(
-  "is_owned",
-  "select 1 from connectors.owned where connection = $1 and invoice_id = $2 and ended_at is null",
+const PRUNE_ACTIONS = statement("prune_actions", `delete from connector_actions where ${SCOPE} and ended_at < $3`);
+const PRUNE_INVOICES = statement(
+  "prune_invoices",
+  `delete from connector_invoices where ${SCOPE} and released_at < $3`,
 );
 
-/** @param connection  the name of the connected account, which all rows carry */
-export function createConnectorStore(db: KitTx, connection: string): ConnectorStore {
-  const run = <Row>(named: ReturnType<typeof statement>, ...values: unknown[]) =>
-    db.run<Row>(named, [connection, ...values]);
+export function createConnectorStore(db: KitTx, scope: Scope): ConnectorStore {
+  const run = createScopedRun(db, scope);
   return {
+    ...createActionLedger(run),
+    events: createEventInbox(run),
+    messages: createMessageLog(run),
     async hint(objectIds, at) {
+      // In order, so that two statements never wait for each other.
       if (objectIds.length > 0) await run(HINT, [...new Set(objectIds)].sort(), at);
     },
     claimHints: async (limit, at, until) => (await run<Hint>(CLAIM_HINTS, at, limit, until)).rows,
@@ -216,61 +169,39 @@ export function createConnectorStore(db: KitTx, connection: string): ConnectorSt
     async failHint({ objectId }, dueAt, problem) {
       await run(FAIL_HINT, objectId, dueAt, problem);
     },
-    countHints: async () => (await run<{ waiting: number; failing: number }>(COUNT_HINTS)).rows[0]!,
+    countBacklog: async (at) => (await run<Backlog>(COUNT, at)).rows[0]!,
     readCursor: async (name) => (await run<{ value: string }>(READ_CURSOR, name)).rows[0]?.value ?? null,
     async writeCursor(name, value) {
       await run(WRITE_CURSOR, name, value);
     },
-    versionOf: async (objectId, digest, at) =>
-      (await run<{ versionAt: Date }>(VERSION, objectId, digest, at)).rows[0]!.versionAt,
-    events: createEventStore(db, connection),
-    async planAction({ id, invoiceId, suggestion, dueAt }) {
-      await run(PLAN, id, invoiceId, suggestion, dueAt);
+    beginRead: async () => (await run<{ readNo: number }>(BEGIN_READ)).rows[0]!.readNo,
+    async versionsOf(contents, readNo) {
+      if (contents.length === 0) return new Map();
+      const sorted = contents.toSorted((a, b) => (a.objectId < b.objectId ? -1 : 1));
+      const { rows } = await run<{ objectId: string; versionAt: Date }>(
+        VERSIONS,
+        sorted.map(({ objectId }) => objectId),
+        sorted.map(({ digest }) => digest),
+        sorted.map(({ at }) => at),
+        readNo,
+      );
+      return new Map(rows.map(({ objectId, versionAt }) => [objectId, versionAt]));
     },
-    dueActions: async (limit, at) => (await run<StoredAction>(DUE_ACTIONS, at, limit)).rows,
-    beginCharge: async (actionId, at) => (await run(BEGIN, actionId, at)).rowCount === 1,
-    async endAction(actionId, state, at, { chargeId, problem } = {}) {
-      await run(END_ACTION, actionId, state, at, chargeId ?? null, problem ?? null);
+    async keepPayments(owners) {
+      const column = (name: keyof PaymentOwner) => owners.map((owner) => owner[name]);
+      const columns = (["paymentId", "invoiceId", "customerId", "subscriptionId"] as const).map(column);
+      if (owners.length > 0) await run(KEEP_PAYMENTS, ...columns);
     },
-    async delayAction(actionId, dueAt, problem) {
-      await run(DELAY, actionId, dueAt, problem);
+    async findPayments(paymentIds) {
+      if (paymentIds.length === 0) return new Map();
+      const { rows } = await run<PaymentOwner>(FIND_PAYMENTS, paymentIds);
+      return new Map(rows.map((owner) => [owner.paymentId, owner]));
     },
-    async dropPlans(invoiceId, at, problem) {
-      await run(DROP, invoiceId, at, problem);
+    async forgetPayments() {
+      await run(FORGET_PAYMENTS);
     },
-    async actionsOfCharges(chargeIds) {
-      if (chargeIds.length === 0) return new Map();
-      const { rows } = await run<{ chargeId: string; id: string }>(OF_CHARGES, chargeIds);
-      return new Map(rows.map(({ chargeId, id }) => [chargeId, id]));
-    },
-    actionsOfInvoice: async (invoiceId) => (await run<StoredAction>(OF_INVOICE, invoiceId)).rows,
-    async own(invoiceId, at) {
-      await run(OWN, invoiceId, at);
-    },
-    disown: async (invoiceId, at) => (await run(DISOWN, invoiceId, at)).rowCount === 1,
-    isOwned: async (invoiceId) => (await run(OWNED, invoiceId)).rowCount === 1,
-  };
-}
-
-const GAVE_UP = "The last attempt to handle it failed.";
-
-function createEventStore(db: KitTx, connection: string): EventStore {
-  const end = ({ event, tries }: ClaimedEvent, dueAt: Date | null, problem: string | null) =>
-    db.run(END_EVENT, [connection, event.id, tries, dueAt, problem]);
-  return {
-    keep: async (event, at) =>
-      (await db.run(KEEP_EVENT, [connection, event.id, JSON.stringify(event), at])).rowCount === 1,
-    async claim(limit, at, until) {
-      const values = [connection, at, limit, until];
-      return (await db.run<{ event: WebhookEvent; tries: number }>(CLAIM_EVENTS, values)).rows;
-    },
-    // Everything that handlers do may be done twice, so the event ends after them.
-    async finish(claimed, work) {
-      await work(undefined);
-      await end(claimed, null, null);
-    },
-    async postpone(claimed, dueAt) {
-      await end(claimed, dueAt, dueAt === null ? GAVE_UP : null);
+    async prune(before) {
+      for (const pruning of [PRUNE_EVENTS, PRUNE_ACTIONS, PRUNE_INVOICES]) await run(pruning, before);
     },
   };
 }

@@ -1,5 +1,5 @@
 import type Stripe from "stripe";
-import type { StripeAccount } from "./stripe-account.ts";
+import { idOf, type StripeAccount } from "./stripe-account.ts";
 
 /** The events after which an object has to be read again. */
 export const EVENT_TYPES = [
@@ -13,17 +13,38 @@ export const EVENT_TYPES = [
   "charge.refunded",
   "charge.dispute.created",
   "charge.dispute.closed",
+  "credit_note.created",
+  "credit_note.voided",
+  "customer.updated",
   "customer.subscription.updated",
   "customer.subscription.deleted",
+  "payment_method.automatically_updated",
 ] as const;
 
-/** Returns the ids of invoices and subscriptions that an event is about. */
+/**
+ * Returns the ids of invoices, subscriptions and customers to read again after an event. A customer stands for the invoices that
+ * Dunlin handles: the next charge may use another method.
+ */
 export async function changedObjectsOf(account: StripeAccount, event: Stripe.Event): Promise<string[]> {
   const object = event.data.object as { id: string; object: string };
-  if (object.object === "invoice" || object.object === "subscription") return [object.id];
-  const charge = object.object === "charge" ? (object as Stripe.Charge) : null;
-  const intent = charge ?? (object.object === "dispute" ? (object as unknown as Stripe.Dispute) : null);
-  if (!intent) return [];
-  const invoiceId = await account.invoiceOfCharge(intent);
-  return invoiceId === null ? [] : [invoiceId];
+  switch (object.object) {
+    case "invoice":
+    case "customer":
+      return [object.id];
+    case "subscription":
+      return [object.id, ...definedOnly(idOf((object as Stripe.Subscription).customer))];
+    case "payment_method":
+      return definedOnly(idOf((object as Stripe.PaymentMethod).customer));
+    case "credit_note":
+      return definedOnly(idOf((object as Stripe.CreditNote).invoice));
+    case "charge":
+    case "dispute": {
+      const invoiceId = await account.invoiceOfCharge(object as Stripe.Charge);
+      return definedOnly(invoiceId ?? undefined);
+    }
+    default:
+      return [];
+  }
 }
+
+const definedOnly = (id: string | undefined): string[] => (id === undefined ? [] : [id]);

@@ -16,9 +16,15 @@ export interface CheckOptions {
   webhookSecrets: readonly string[];
   /** Whether the connection is meant for live mode. */
   isLive: boolean;
-  dunlin: Pick<Client, "ingest" | "invoices">;
-  /** Facts about the merchant, as Dunlin's operator knows them. */
-  merchant: { webhookUrl: string | null; sendsRecoveryEnded: boolean };
+  /** Whether subscriptions are canceled when recovery ends. */
+  cancelsSubscriptions: boolean;
+  /** Null: Dunlin's side is set up with the connection, and not yet there. */
+  dunlin: {
+    client: Pick<Client, "ingest">;
+    webhookUrl: string | null;
+    sendsRecoveryEnded: boolean;
+    isShadow: boolean;
+  } | null;
   /** When the last webhook came, and when one was refused; service time. */
   lastWebhook: { acceptedAt: Date | null; refusedAt: Date | null };
 }
@@ -32,8 +38,15 @@ const PERMISSIONS: readonly (readonly [string, (stripe: Stripe) => Promise<unkno
   ["Invoices: write", (stripe) => stripe.invoices.update(NOWHERE, { metadata: { dunlin: "" } })],
   ["Charges: read", (stripe) => stripe.charges.list({ limit: 1 })],
   ["Subscriptions: read", (stripe) => stripe.subscriptions.list({ limit: 1 })],
+  ["Customers: read", (stripe) => stripe.customers.list({ limit: 1 })],
+  ["Payment methods: read", (stripe) => stripe.paymentMethods.retrieve(NOWHERE)],
+  ["Disputes: read", (stripe) => stripe.disputes.list({ limit: 1 })],
   ["Events: read", (stripe) => stripe.events.list({ limit: 1 })],
 ];
+const CANCEL_PERMISSION = [
+  "Subscriptions: write",
+  (stripe: Stripe) => stripe.subscriptions.update(NOWHERE, { metadata: { dunlin: "" } }),
+] as const;
 
 /** Asks both sides for everything that the connector needs. Changes nothing. */
 export async function checkConnection(options: CheckOptions): Promise<CheckLine[]> {
@@ -63,9 +76,9 @@ function checkKeyText({ stripeKey, isLive }: CheckOptions): CheckLine {
   );
 }
 
-async function checkStripe({ stripe }: CheckOptions): Promise<CheckLine[]> {
+async function checkStripe({ stripe, cancelsSubscriptions }: CheckOptions): Promise<CheckLine[]> {
   const lines: CheckLine[] = [];
-  for (const [name, ask] of PERMISSIONS) {
+  for (const [name, ask] of [...PERMISSIONS, ...(cancelsSubscriptions ? [CANCEL_PERMISSION] : [])]) {
     const problem = await ask(stripe).then(
       () => null,
       (error) => problemOf(error),
@@ -110,36 +123,36 @@ function checkWebhookSecret({ webhookSecrets, lastWebhook: { acceptedAt, refused
   );
 }
 
-async function checkDunlin({ dunlin, merchant }: CheckOptions): Promise<CheckLine[]> {
+async function checkDunlin({ dunlin }: CheckOptions): Promise<CheckLine[]> {
+  if (dunlin === null) return [];
+  const { client, webhookUrl, sendsRecoveryEnded, isShadow } = dunlin;
   const line = async (name: string, ask: () => Promise<unknown>, isExpected: (error: DunlinError) => boolean) => {
     const error = await ask().then(
       () => null,
       (thrown) => thrown as DunlinError,
     );
     if (error === null || (error instanceof DunlinError && isExpected(error))) return ok(name, "allowed");
-    if (error.code === 403) return bad(name, `${error.message}: create a key with it by dunlin key create`);
-    if (error.code === 401) return bad(name, "Dunlin does not know the API key: create one by dunlin key create");
-    return bad(name, `no answer from Dunlin: ${error.message}`);
+    if (error.code === 403 || error.code === 401)
+      return bad(name, `${error.message.replace(/\.$/, "")}: disconnect and connect again, which makes a new key`);
+    return bad(name, `no answer from Dunlin: ${error.message}. Start it by npm start`);
   };
   // A batch that breaks a rule is refused after the key's permission was checked, and stores nothing.
   const isRefused = ({ code }: DunlinError) => code === 400;
   const nothing = [{} as never];
   return [
-    await line("Dunlin: ingest:subscriptions", () => dunlin.ingest.subscriptions(nothing), isRefused),
-    await line("Dunlin: ingest:invoices", () => dunlin.ingest.invoices(nothing), isRefused),
-    await line("Dunlin: ingest:transactions", () => dunlin.ingest.transactions(nothing), isRefused),
-    merchant.webhookUrl === null
-      ? bad(
-          "Dunlin's webhook",
-          "the merchant has no endpoint: dunlin merchant set M --webhook-url https://HOST:PORT/dunlin --bearer-file F",
-        )
-      : ok("Dunlin's webhook", merchant.webhookUrl),
-    merchant.sendsRecoveryEnded
+    await line("Dunlin: ingest:subscriptions", () => client.ingest.subscriptions(nothing), isRefused),
+    await line("Dunlin: ingest:invoices", () => client.ingest.invoices(nothing), isRefused),
+    await line("Dunlin: ingest:transactions", () => client.ingest.transactions(nothing), isRefused),
+    webhookUrl === null
+      ? bad("Dunlin's webhook", "the merchant has no endpoint: connect again, which sets it")
+      : ok("Dunlin's webhook", webhookUrl),
+    sendsRecoveryEnded
       ? ok("recovery_ended", "sent")
       : bad(
           "recovery_ended",
-          "not sent, so invoices would stay without Stripe's retries: dunlin merchant set M --recovery-ended yes",
+          "not sent, so invoices would stay without Stripe's retries: npx dunlin merchant set M --recovery-ended yes",
         ),
+    ok("Shadow mode", isShadow ? "on: nothing is charged yet" : "off: failed payments are retried"),
   ];
 }
 

@@ -4,7 +4,6 @@ import { createApiKey } from "../../src/auth/api-keys.ts";
 import { PERMISSIONS } from "../../src/domain/permission.ts";
 import { BEARER, type Shop, type ShopOptions } from "../../test/contract/contract-shop.ts";
 import type { Service } from "../../test/contract/running-service.ts";
-import { createConnectorTables } from "../kit/database.ts";
 import { type Client, createClient } from "../kit/sdk.ts";
 import { type ConnectorStore, createConnectorStore } from "../kit/store.ts";
 import { type ConnectorOptions, createStripeClient, createStripeConnector, type StripeConnector } from "./connector.ts";
@@ -18,8 +17,8 @@ export interface ConnectedShop {
   double: StripeDouble;
   stripe: Stripe;
   store: ConnectorStore;
-  /** The mark of invoices that Dunlin handles. */
-  connection: string;
+  /** On invoices that Dunlin handles. */
+  mark: string;
   connector: StripeConnector;
   dunlin: Client;
   /** Lets all parts work until something holds. */
@@ -59,29 +58,29 @@ export async function connectShop(
       response.writeHead(reply.status).end(await reply.text());
     },
   });
-  const { db, owner, ports } = service.store;
+  const { db, ports } = service.store;
   const key = { merchantId: shop.id, permissions: PERMISSIONS, integrationType: "STRIPE" } as const;
   const { apiKey } = await createApiKey(db, key, ports);
   const dunlin = createClient({ baseUrl: service.baseUrl, apiKey, ca: service.ca });
-  await createConnectorTables(owner);
-  const connection = `stripe-${shop.id.slice(-12)}`;
-  const store = createConnectorStore(owner, connection);
+  const mark = `dunlin-${shop.id}`;
+  const store = createConnectorStore(db, { merchantId: shop.id, connection: "stripe" });
   const stripe = createStripeClient(SECRET, new URL(double.url));
   connector = createStripeConnector({
-    ...{ stripe, isLive: false, webhookSecrets: [], dunlin, dunlinToken: BEARER, store, connection },
+    ...{ stripe, isLive: false, webhookSecrets: [], dunlin, dunlinToken: BEARER, store, mark },
     ...{ completeDunning: "give_back", callsPerSecond: 5_000, now: service.now, nowMs: () => performance.now(), sleep },
     log: () => {},
     ...over,
   });
   const running = connector;
   return {
-    ...{ shop, double, stripe, store, connection, connector, dunlin },
+    ...{ shop, double, stripe, store, mark, connector, dunlin },
     async until(holds, what, limitMs = 60_000) {
       for (const deadline = performance.now() + limitMs; ; await sleep(20)) {
         await double.runDue();
         await running.pollEvents();
         await running.drainHints();
         await running.executeDue();
+        await running.releaseEnded();
         if (await holds()) return;
         if (performance.now() > deadline) throw new Error(`${what} did not happen within ${limitMs} ms`);
       }

@@ -3,12 +3,12 @@ import { after, before, test } from "node:test";
 import type Stripe from "stripe";
 import { runService, type Service } from "../../test/contract/running-service.ts";
 import type { KitTx } from "../kit/database.ts";
-import { createConnectorStore } from "../kit/store.ts";
+import { type ConnectorStore, createConnectorStore } from "../kit/store.ts";
 import { type ConnectedShop, connectShop } from "./connected-shop.fixture.ts";
 import type { AskBank } from "./double/payments.ts";
 import { declineFacts } from "./double/world-bank.ts";
-import { executeAction } from "./execute-action.ts";
-import { createStripeAccount, OWNER_MARK } from "./stripe-account.ts";
+import { type Executing, executeAction } from "./execute-action.ts";
+import { createStripeAccount, OWNER_MARK, type StripeAccount } from "./stripe-account.ts";
 
 let service: Service;
 before(async () => {
@@ -17,19 +17,28 @@ before(async () => {
 after(() => service?.stop());
 
 /** An open invoice that Dunlin handles, with an action whose time has come. */
-async function dueInvoice({ stripe, store, double }: ConnectedShop, connection: string, number: number) {
+async function dueInvoice({ stripe, store, double }: ConnectedShop, mark: string, number: number) {
   const customer = await stripe.customers.create({});
   const token = "pm_card_visa";
   const method = await stripe.paymentMethods.attach(token, { customer: customer.id });
   await stripe.customers.update(customer.id, { invoice_settings: { default_payment_method: method.id } });
   const created = await stripe.invoices.create({ customer: customer.id, metadata: { amount: "4900" } });
   double.billing.finalize(double.account.get("invoice", created.id));
-  await stripe.invoices.update(created.id, { auto_advance: false, metadata: { [OWNER_MARK]: connection } });
+  await stripe.invoices.update(created.id, { auto_advance: false, metadata: { [OWNER_MARK]: mark } });
   await store.own(created.id, service.now());
   const id = `00000000-0000-7000-8000-${String(number).padStart(12, "0")}`;
   await store.planAction({ id, invoiceId: created.id, suggestion: "ACTION_SUGGESTION_RETRY", dueAt: service.now() });
   return { invoiceId: created.id, customerId: customer.id };
 }
+
+const executing = (
+  { dunlin, store, mark }: ConnectedShop,
+  account: StripeAccount,
+  own: ConnectorStore = store,
+): Executing => ({
+  ...{ account, dunlin, mark, store: own, now: service.now },
+  askForCard: async () => null,
+});
 
 class Death extends Error {}
 
@@ -56,19 +65,20 @@ for (const [outcome, answer] of [
     const askBank: AskBank = () => answer;
     const connected = await connectShop(service, { askBank, settings: { endpoint: false } });
     t.after(connected.close);
-    const { stripe, dunlin } = connected;
-    const { connection } = connected;
+    const { stripe } = connected;
+    const scope = { merchantId: connected.shop.id, connection: "stripe" };
+    const { mark } = connected;
     const account = createStripeAccount(stripe, (call) => call());
     let deaths = 0;
     for (let at = 1; ; at++) {
       let isOver = false;
       for (const isDone of [false, true]) {
-        const { invoiceId, customerId } = await dueInvoice(connected, connection, 2 * at + Number(isDone));
-        const dying = dyingDatabase(service.store.owner, at, isDone);
+        const { invoiceId, customerId } = await dueInvoice(connected, mark, 2 * at + Number(isDone));
+        const dying = dyingDatabase(service.store.db, at, isDone);
         const [action] = await connected.store.dueActions(1, service.now());
         assert.equal(action!.invoiceId, invoiceId);
-        const first = { account, dunlin, store: createConnectorStore(dying, connection) };
-        const died = await executeAction(first, action!, connection, service.now()).then(
+        const first = executing(connected, account, createConnectorStore(dying, scope));
+        const died = await executeAction(first, action!).then(
           () => false,
           (error) => {
             assert.ok(error instanceof Death, String(error));
@@ -78,9 +88,8 @@ for (const [outcome, answer] of [
         deaths += Number(died);
         isOver ||= !died;
         // The next process finds what the first one left.
-        const second = { account, dunlin, store: connected.store };
-        for (const left of await connected.store.dueActions(1, service.now()))
-          await executeAction(second, left, connection, service.now());
+        const second = executing(connected, account);
+        for (const left of await connected.store.dueActions(1, service.now())) await executeAction(second, left);
         const charges = (await stripe.charges.list({ customer: customerId })).data;
         assert.equal(charges.length, 1, `statement ${at}, ${isDone ? "done" : "not done"}`);
         const [ended] = await connected.store.actionsOfInvoice(invoiceId);
@@ -98,9 +107,12 @@ test("an action is not charged when its invoice is paid, not marked any more, or
     settings: { endpoint: false },
   });
   t.after(connected.close);
-  const { stripe, store, dunlin } = connected;
-  const { connection } = connected;
-  const syncing = { account: createStripeAccount(stripe, (call) => call()), dunlin, store };
+  const { stripe, store } = connected;
+  const { mark } = connected;
+  const all = executing(
+    connected,
+    createStripeAccount(stripe, (call) => call()),
+  );
   const changes: [RegExp, (id: string) => Promise<unknown>][] = [
     [/is paid/, (id) => stripe.invoices.pay(id, { paid_out_of_band: true })],
     [/is void/, (id) => stripe.invoices.voidInvoice(id)],
@@ -108,10 +120,10 @@ test("an action is not charged when its invoice is paid, not marked any more, or
     [/no longer marked/, (id) => stripe.invoices.update(id, { metadata: { [OWNER_MARK]: "another" } })],
   ];
   for (const [number, [problem, change]] of changes.entries()) {
-    const { invoiceId, customerId } = await dueInvoice(connected, connection, number + 1);
+    const { invoiceId, customerId } = await dueInvoice(connected, mark, number + 1);
     await change(invoiceId);
     const [action] = await store.dueActions(1, service.now());
-    await executeAction(syncing, action!, connection, service.now());
+    await executeAction(all, action!);
     assert.equal((await stripe.charges.list({ customer: customerId })).data.length, 0);
     const [ended] = await store.actionsOfInvoice(invoiceId);
     assert.equal(ended!.state, "skipped");
@@ -125,8 +137,8 @@ test("an answer that never came is asked for again under the same key, and after
     settings: { endpoint: false },
   });
   t.after(connected.close);
-  const { stripe, store, dunlin } = connected;
-  const { connection } = connected;
+  const { stripe, store } = connected;
+  const { mark } = connected;
   const real = createStripeAccount(stripe, (call) => call());
   const lossy = {
     ...real,
@@ -135,15 +147,15 @@ test("an answer that never came is asked for again under the same key, and after
       return { kind: "unknown", message: "socket hang up" } as const;
     },
   };
-  const { invoiceId, customerId } = await dueInvoice(connected, connection, 1);
+  const { invoiceId, customerId } = await dueInvoice(connected, mark, 1);
   const [action] = await store.dueActions(1, service.now());
-  await executeAction({ account: lossy, dunlin, store }, action!, connection, service.now());
+  await executeAction(executing(connected, lossy), action!);
   assert.deepEqual(await store.dueActions(1, service.now()), [], "it is tried again later");
   const later = new Date(service.now().getTime() + 60_000);
   const [again] = await store.dueActions(1, later);
   assert.equal(again!.state, "charging");
   const aDayLater = new Date(service.now().getTime() + 25 * 3_600_000);
-  await executeAction({ account: real, dunlin, store }, again!, connection, aDayLater);
+  await executeAction({ ...executing(connected, real), now: () => aDayLater }, again!);
   const [ended] = await store.actionsOfInvoice(invoiceId);
   const charges: Stripe.Charge[] = (await stripe.charges.list({ customer: customerId })).data;
   assert.deepEqual([ended!.state, ended!.chargeId, charges.length], ["charged", charges[0]!.id, 1]);

@@ -1,28 +1,33 @@
 import Stripe from "stripe";
+import { forEachAtOnce } from "../kit/loops.ts";
 import { createPacer } from "../kit/pacer.ts";
 import { type Client, createWebhookReceiver, type WebhookReceiver } from "../kit/sdk.ts";
-import type { ConnectorStore } from "../kit/store.ts";
+import type { ConnectorStore, Hint } from "../kit/store.ts";
+import { type BackfillProgress, backfillPage } from "./backfill.ts";
 import { changedObjectsOf, EVENT_TYPES } from "./changed-objects.ts";
-import { executeAction } from "./execute-action.ts";
-import { type CompleteDunning, followEvent } from "./follow-dunlin.ts";
-import { API_VERSION, createStripeAccount } from "./stripe-account.ts";
+import { type Executing, executeAction } from "./execute-action.ts";
+import { type CompleteDunning, followEvent, release } from "./follow-dunlin.ts";
+import { API_VERSION, createStripeAccount, isRateLimit, type StripeAccount } from "./stripe-account.ts";
 import { syncInvoice, syncSubscription } from "./sync-invoice.ts";
 
 export interface ConnectorOptions {
   stripe: Stripe;
-  /** Whether the key is of live mode; events of the other mode are refused. */
+  /** Whether the key is for live mode; events from the other mode are refused. */
   isLive: boolean;
   /** Signs Stripe's webhooks; two during a rotation. */
   webhookSecrets: readonly string[];
   dunlin: Pick<Client, "ingest">;
-  /** The bearer token of Dunlin's webhooks. */
+  /** The bearer token in Dunlin's webhooks. */
   dunlinToken: string;
   store: ConnectorStore;
-  /** Names the connection: the mark on invoices that Dunlin handles. */
-  connection: string;
+  /** Marks invoices that Dunlin handles. */
+  mark: string;
   completeDunning: CompleteDunning;
+  /** Asks customers for another card; by default no customer is asked. */
+  askForCard?: Executing["askForCard"];
   /** Calls to Stripe per second. */
   callsPerSecond: number;
+  onCall?(outcome: "answered" | "refused" | "failed"): void;
   /** How old a signature may be, in seconds of service time. Default: 300, as Stripe advises. */
   signatureToleranceS?: number;
   /** Service time: Dunlin's clock. */
@@ -33,7 +38,8 @@ export interface ConnectorOptions {
 }
 
 export interface StripeConnector {
-  /** Takes a webhook of Stripe. Returns the HTTP status. */
+  account: StripeAccount;
+  /** Takes a webhook from Stripe. Returns the HTTP status. */
   receive(body: string, signature: string | undefined): Promise<number>;
   /** Takes Dunlin's webhooks. */
   dunlinReceiver: WebhookReceiver;
@@ -41,33 +47,41 @@ export interface StripeConnector {
   pollEvents(): Promise<number>;
   /** Reads changed objects from Stripe and pushes them. Returns how many. */
   drainHints(): Promise<number>;
-  /** Carries out due actions. Returns how many actions were tried. */
+  /** Carries out due actions. Returns how many were tried. */
   executeDue(): Promise<number>;
-  /** Reads invoices from `months` ago on, a page at a time. Returns whether there is more. */
-  backfillPage(months: number): Promise<BackfillProgress>;
+  /** Gives invoices back whose release was interrupted. Returns how many. */
+  releaseEnded(): Promise<number>;
+  /** Reads a page of the account's history from `days` ago on. */
+  backfillPage(days: number): Promise<BackfillProgress>;
   stop(): Promise<void>;
 }
 
-export interface BackfillProgress {
-  invoices: number;
-  isDone: boolean;
-}
-
-const HINTS_AT_ONCE = 20;
-const ACTIONS_AT_ONCE = 20;
+const HINTS_PER_ROUND = 100;
+const ACTIONS_PER_ROUND = 50;
+/** Most of a call's time is spent waiting for Stripe. */
+const CALLS_AT_ONCE = 12;
 const CLAIM_MS = 5 * 60_000;
 const HINT_DELAY_MAX_MS = 60 * 60_000;
+/** The outcome of a charge is known soon, and its own process pushes it. */
+const CHARGING_DELAY_MS = 2_000;
 /** Stripe may list an event a little after its time. */
 const EVENTS_OVERLAP_S = 30;
 const EVENTS_KEPT_S = 30 * 86_400;
+const SEEN_EVENTS_MAX = 20_000;
 const SIGNATURE_TOLERANCE_S = 300;
 
 export function createStripeConnector(options: ConnectorOptions): StripeConnector {
-  const { stripe, store, dunlin, connection, now, log } = options;
-  const account = createStripeAccount(stripe, createPacer(options.callsPerSecond, options));
-  const syncing = { account, store, dunlin };
+  const { stripe, store, dunlin, mark, now, log } = options;
+  const account = createStripeAccount(
+    stripe,
+    createPacer(options.callsPerSecond, { ...options, isRefused: isRateLimit }),
+  );
+  const executing: Executing = {
+    ...{ account, store, dunlin, now, mark },
+    askForCard: options.askForCard ?? (async () => "The customer has to change the card; messages are off."),
+  };
   const following = {
-    ...{ account, store, mark: connection, completeDunning: options.completeDunning },
+    ...{ account, store, mark, completeDunning: options.completeDunning },
     hint: (invoiceId: string) => store.hint([invoiceId], now()),
   };
   const dunlinReceiver = createWebhookReceiver({
@@ -77,7 +91,7 @@ export function createStripeConnector(options: ConnectorOptions): StripeConnecto
     onError: (error, event) => log("warn", "connector.event-failed", { eventId: event?.id, problem: String(error) }),
     now,
   });
-  /** Of the last polls, so that the overlap is not read twice. */
+  /** From the last polls, so that the overlap is not read twice. */
   const seen = new Set<string>();
 
   async function note(event: Stripe.Event) {
@@ -86,21 +100,32 @@ export function createStripeConnector(options: ConnectorOptions): StripeConnecto
       return;
     }
     await store.hint(await changedObjectsOf(account, event), now());
+    await store.writeCursor("last-event", new Date(event.created * 1_000).toISOString());
   }
 
-  async function drainHint(hint: Awaited<ReturnType<ConnectorStore["claimHints"]>>[number]) {
+  /** Returns false if it has to wait. */
+  async function readAgain(objectId: string): Promise<boolean> {
+    if (objectId.startsWith("cus_")) await store.hint(await store.ownedInvoicesOf(objectId), now());
+    else if (objectId.startsWith("sub_")) await syncSubscription(executing, objectId);
+    else if (await store.isCharging(objectId)) return false;
+    else await syncInvoice(executing, objectId);
+    return true;
+  }
+
+  async function drainHint(hint: Hint) {
+    const later = (ms: number) => new Date(now().getTime() + ms);
     try {
-      const { objectId } = hint;
-      await (objectId.startsWith("sub_") ? syncSubscription(syncing, objectId) : syncInvoice(syncing, objectId));
-      await store.endHint(hint, now());
+      if (await readAgain(hint.objectId)) await store.endHint(hint, now());
+      else await store.hint([hint.objectId], later(CHARGING_DELAY_MS));
     } catch (error) {
       const delayMs = Math.min(HINT_DELAY_MAX_MS, 2_000 * 2 ** Math.min(hint.tries, 12));
-      await store.failHint(hint, new Date(now().getTime() + delayMs), String(error));
+      await store.failHint(hint, later(delayMs), String(error));
       log("warn", "connector.sync-failed", { objectId: hint.objectId, problem: String(error) });
     }
   }
 
   return {
+    account,
     dunlinReceiver,
     async receive(body, signature) {
       const event = readSignedEvent(options, body, signature);
@@ -121,46 +146,43 @@ export function createStripeConnector(options: ConnectorOptions): StripeConnecto
       for await (const event of account.listEvents(EVENT_TYPES, since)) {
         latest = Math.max(latest, event.created);
         if (seen.has(event.id)) continue;
-        seen.add(event.id);
         await note(event);
+        seen.add(event.id);
         count++;
       }
       await store.writeCursor("events", String(latest));
-      if (seen.size > 20_000) seen.clear();
+      await store.writeCursor("last-poll", now().toISOString());
+      if (seen.size > SEEN_EVENTS_MAX) seen.clear();
       return count;
     },
     async drainHints() {
-      const claimed = await store.claimHints(HINTS_AT_ONCE, now(), new Date(now().getTime() + CLAIM_MS));
-      for (const hint of claimed) await drainHint(hint);
+      const claimed = await store.claimHints(HINTS_PER_ROUND, now(), new Date(now().getTime() + CLAIM_MS));
+      await forEachAtOnce(claimed, CALLS_AT_ONCE, drainHint);
       return claimed.length;
     },
     async executeDue() {
-      const due = await store.dueActions(ACTIONS_AT_ONCE, now());
-      for (const action of due)
-        await executeAction(syncing, action, connection, now()).catch(async (error) => {
+      const due = await store.dueActions(ACTIONS_PER_ROUND, now());
+      await forEachAtOnce(due, CALLS_AT_ONCE, (action) =>
+        executeAction(executing, action).catch(async (error) => {
           log("warn", "connector.action-failed", { actionId: action.id, problem: String(error) });
           await store.delayAction(action.id, new Date(now().getTime() + 60_000), String(error));
-        });
+        }),
+      );
       return due.length;
     },
-    async backfillPage(months) {
-      const stored = JSON.parse((await store.readCursor("backfill")) ?? "null") as StoredBackfill | null;
-      const since = stored?.since ?? Math.floor(now().getTime() / 1_000) - months * 30 * 86_400;
-      const progress = stored ?? { since, after: undefined, invoices: 0, isDone: false };
-      if (progress.isDone) return progress;
-      const { ids, hasMore } = await account.pageInvoices(since, progress.after);
-      for (const id of ids) await syncInvoice(syncing, id);
-      const next = { since, after: ids.at(-1), invoices: progress.invoices + ids.length, isDone: !hasMore };
-      await store.writeCursor("backfill", JSON.stringify(next));
-      return next;
+    async releaseEnded() {
+      const ids = await store.listUnreleased(ACTIONS_PER_ROUND);
+      for (const invoiceId of ids) await release(following, invoiceId, now());
+      return ids.length;
+    },
+    async backfillPage(days) {
+      // Changes during the backfill are read from the events since its start.
+      if ((await store.readCursor("events")) === null)
+        await store.writeCursor("events", String(Math.floor(now().getTime() / 1_000)));
+      return backfillPage(executing, days);
     },
     stop: () => dunlinReceiver.stop(),
   };
-}
-
-interface StoredBackfill extends BackfillProgress {
-  since: number;
-  after?: string | undefined;
 }
 
 /** Null: the signature does not fit, or is too old. */
@@ -184,6 +206,7 @@ export function createStripeClient(key: string, base?: URL): Stripe {
   return new Stripe(key, {
     apiVersion: API_VERSION,
     maxNetworkRetries: 2,
+    telemetry: false,
     ...(base && {
       host: base.hostname,
       port: base.port,

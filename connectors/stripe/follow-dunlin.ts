@@ -1,5 +1,6 @@
 import type { WebhookEvent } from "../kit/sdk.ts";
 import type { ConnectorStore } from "../kit/store.ts";
+import { subscriptionIdOf } from "./mapping.ts";
 import { OWNER_MARK, type StripeAccount } from "./stripe-account.ts";
 
 /** The fate of an invoice that is still open when its recovery ends. */
@@ -32,34 +33,54 @@ export async function followEvent(following: Following, event: WebhookEvent, now
     return;
   }
   const why = event.type === "complete_dunning" ? "Dunlin ended the dunning of this invoice." : RELEASED;
+  // Also done again if an earlier try died in between.
   if (!(await store.disown(invoiceId, at))) return;
   await store.dropPlans(invoiceId, now, why);
-  await release(following, invoiceId);
-  await following.hint(invoiceId);
+  await store.messages.dropPlans(invoiceId, now, why);
+  await release(following, invoiceId, now);
 }
 
 const RELEASED = "Dunlin no longer handles this invoice.";
 
 /** Turns Stripe's own retries off, unless a newer event gave the invoice back. */
-async function takeOver({ account, store, mark }: Following, invoiceId: string, at: Date) {
+async function takeOver({ account, store, mark, hint }: Following, invoiceId: string, at: Date) {
   await store.own(invoiceId, at);
   if (!(await store.isOwned(invoiceId))) return;
-  const facts = await account.readInvoice(invoiceId);
-  if (facts?.invoice.status !== "open") return;
-  if (facts.invoice.auto_advance === false && facts.invoice.metadata?.[OWNER_MARK] === mark) return;
+  const invoice = await account.readInvoice(invoiceId);
+  if (invoice?.status !== "open") return hint(invoiceId);
+  if (invoice.auto_advance === false && invoice.metadata?.[OWNER_MARK] === mark) return;
   await account.markInvoice(invoiceId, mark, false);
 }
 
 /** Treats an invoice that is still open as the merchant chose, and removes the mark. */
-async function release({ account, mark, completeDunning }: Following, invoiceId: string) {
-  const facts = await account.readInvoice(invoiceId);
-  if (facts?.invoice.metadata?.[OWNER_MARK] !== mark) return;
-  const { invoice, subscription } = facts;
-  if (invoice.status === "open") {
-    if (completeDunning === "mark_uncollectible") await account.markUncollectible(invoiceId);
-    if (completeDunning === "cancel_subscription" && subscription && subscription.status !== "canceled")
-      await account.cancelSubscription(subscription.id);
+export async function release(following: Following, invoiceId: string, now: Date) {
+  const { account, store, mark, completeDunning, hint } = following;
+  const invoice = await account.readInvoice(invoiceId);
+  if (invoice?.metadata?.[OWNER_MARK] === mark) {
+    const isOpen = invoice.status === "open";
+    const subscriptionId = subscriptionIdOf(invoice);
+    if (isOpen && completeDunning === "mark_uncollectible") await account.markUncollectible(invoiceId);
+    if (isOpen && completeDunning === "cancel_subscription" && subscriptionId !== undefined)
+      await account.cancelSubscription(subscriptionId);
+    await account.markInvoice(invoiceId, "", isOpen && completeDunning === "give_back" ? true : undefined);
   }
-  const isGivenBack = invoice.status === "open" && completeDunning === "give_back";
-  await account.markInvoice(invoiceId, "", isGivenBack ? true : undefined);
+  await store.endRelease(invoiceId, now);
+  await hint(invoiceId);
 }
+
+const OWNED_MAX = 1_000_000;
+
+/** Ends everything that Dunlin does for the account: its invoices get Stripe's retries back. Returns their number. */
+export async function giveAllBack(following: Omit<Following, "completeDunning">, now: Date): Promise<number> {
+  const { store } = following;
+  const ids = await store.listOwned(OWNED_MAX);
+  for (const invoiceId of ids) {
+    await store.disown(invoiceId, now);
+    await store.dropPlans(invoiceId, now, ENDED);
+    await store.messages.dropPlans(invoiceId, now, ENDED);
+    await release({ ...following, completeDunning: "give_back" }, invoiceId, now);
+  }
+  return ids.length;
+}
+
+const ENDED = "The connection was ended.";

@@ -1,6 +1,7 @@
 import type Stripe from "stripe";
 import type { Invoice, Subscription, Transaction } from "../kit/sdk.ts";
 import { toMinorUnits } from "./minor-units.ts";
+import { idOf } from "./stripe-account.ts";
 
 /** A record without its version, and when its content came about. */
 export interface Mapped<Row> {
@@ -9,8 +10,6 @@ export interface Mapped<Row> {
 }
 
 const dateOf = (seconds: number) => new Date(seconds * 1_000);
-const idOf = (value: string | { id: string } | null | undefined): string | undefined =>
-  (typeof value === "string" ? value : value?.id) ?? undefined;
 export const subscriptionIdOf = ({ parent }: Pick<Stripe.Invoice, "parent">): string | undefined =>
   idOf(parent?.subscription_details?.subscription);
 
@@ -118,14 +117,19 @@ const METHOD_TYPES: Readonly<Record<string, string>> = {
 
 /** Where a charge comes from. */
 export interface ChargeOrigin {
-  invoice: Stripe.Invoice;
+  invoiceId: string;
+  customerId: string | undefined;
+  subscriptionId: string | undefined;
   /** Dunlin's action that made it. */
   actionId: string | undefined;
   /** Whether Dunlin handled the invoice, so that a charge without an action is the customer's. */
   isOwned: boolean;
+  /** Whether the merchant won its dispute. */
+  isWon: boolean;
 }
 
-export function mapCharge(charge: Stripe.Charge, { invoice, actionId, isOwned }: ChargeOrigin): Mapped<Transaction> {
+export function mapCharge(charge: Stripe.Charge, origin: ChargeOrigin): Mapped<Transaction> {
+  const { actionId, isOwned } = origin;
   const currency = charge.currency.toUpperCase();
   const { outcome, payment_method_details: details } = charge;
   const card = details?.card;
@@ -134,10 +138,10 @@ export function mapCharge(charge: Stripe.Charge, { invoice, actionId, isOwned }:
     at: dateOf(charge.created),
     record: {
       id: charge.id,
-      state: `TRANSACTION_STATE_${chargeState(charge)}`,
-      invoiceId: invoice.id,
-      customerId: idOf(charge.customer) ?? idOf(invoice.customer),
-      subscriptionId: subscriptionIdOf(invoice),
+      state: `TRANSACTION_STATE_${chargeState(charge, origin.isWon)}`,
+      invoiceId: origin.invoiceId,
+      customerId: idOf(charge.customer) ?? origin.customerId,
+      subscriptionId: origin.subscriptionId,
       amount: toMinorUnits(charge.amount, currency),
       currency,
       createdAt: dateOf(charge.created).toISOString(),
@@ -153,25 +157,65 @@ export function mapCharge(charge: Stripe.Charge, { invoice, actionId, isOwned }:
         networkDeclineCode: outcome?.network_decline_code ?? undefined,
         networkAdviceCode: outcome?.network_advice_code ?? undefined,
       }),
-      ...(card && {
-        cardBrand: card.brand ?? undefined,
-        cardBin: card.iin ?? undefined,
-        cardLast4: card.last4 ?? undefined,
-        cardFingerprint: card.fingerprint ?? undefined,
-        cardCountry: card.country ?? undefined,
-        cardIssuer: card.issuer ?? undefined,
-        cardFunding: `CARD_FUNDING_${(card.funding ?? "unknown").toUpperCase()}` as Transaction["cardFunding"],
-        cardExpiryMonth: card.exp_month,
-        cardExpiryYear: card.exp_year,
-      }),
+      ...(card && mapCard(card)),
       ...(actionId !== undefined && { recoveryActionId: actionId }),
       initiator: `TRANSACTION_INITIATOR_${initiatorOf(actionId, isOwned)}`,
     },
   };
 }
 
-function chargeState(charge: Stripe.Charge) {
-  if (charge.disputed) return "DISPUTED";
+type CardDetails = Pick<
+  Stripe.PaymentMethod.Card,
+  "country" | "exp_month" | "exp_year" | "fingerprint" | "funding" | "iin" | "issuer" | "last4"
+> & { brand: string | null };
+
+const mapCard = (card: CardDetails | Stripe.Charge.PaymentMethodDetails.Card) => ({
+  cardBrand: card.brand ?? undefined,
+  cardBin: card.iin ?? undefined,
+  cardLast4: card.last4 ?? undefined,
+  cardFingerprint: card.fingerprint ?? undefined,
+  cardCountry: card.country ?? undefined,
+  cardIssuer: card.issuer ?? undefined,
+  cardFunding: `CARD_FUNDING_${(card.funding ?? "unknown").toUpperCase()}` as Transaction["cardFunding"],
+  cardExpiryMonth: card.exp_month,
+  cardExpiryYear: card.exp_year,
+});
+
+/**
+ * Tells Dunlin that an open invoice will be charged on another method than the one that failed: a check without an amount, as banks
+ * make it when a customer enters a card. `createdAt` is missing, because Stripe does not date the change.
+ *
+ * @returns null if the method is the one that failed last
+ */
+export function mapNewMethod(
+  invoice: Stripe.Invoice,
+  charges: readonly Stripe.Charge[],
+  method: Stripe.PaymentMethod,
+): Omit<Transaction, "createdAt" | "updatedAt"> | null {
+  const last = charges.toSorted((a, b) => b.created - a.created)[0];
+  if (last?.status !== "failed" || charges.some(({ payment_method }) => payment_method === method.id)) return null;
+  const failedCard = last.payment_method_details?.card?.fingerprint;
+  if (failedCard && failedCard === method.card?.fingerprint) return null;
+  return {
+    id: `${method.id}/${invoice.id}`,
+    state: "TRANSACTION_STATE_VOIDED",
+    invoiceId: invoice.id,
+    customerId: idOf(invoice.customer),
+    subscriptionId: subscriptionIdOf(invoice),
+    amount: 0,
+    currency: invoice.currency.toUpperCase(),
+    paymentMethodType: METHOD_TYPES[method.type] ?? "other",
+    paymentMethodId: method.id,
+    paymentGatewayName: "Stripe",
+    paymentGatewayType: "stripe",
+    paymentGatewayStatus: "canceled",
+    initiator: "TRANSACTION_INITIATOR_CUSTOMER",
+    ...(method.card && mapCard(method.card)),
+  };
+}
+
+function chargeState(charge: Stripe.Charge, isWon: boolean) {
+  if (charge.disputed && !isWon) return "DISPUTED";
   if (charge.refunded) return "REFUNDED";
   if (charge.status === "pending") return "PENDING";
   return charge.status === "succeeded" ? "PAID" : "FAILED";

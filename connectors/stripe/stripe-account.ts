@@ -9,6 +9,8 @@ export interface InvoiceFacts {
   invoice: Stripe.Invoice;
   subscription: Stripe.Subscription | null;
   charges: Stripe.Charge[];
+  /** Disputed charges that the merchant won: the money came back. */
+  wonCharges: ReadonlySet<string>;
 }
 
 /** How a charge by request ended. */
@@ -20,10 +22,31 @@ export type PayOutcome =
   /** It may have been charged: ask again under the same key. */
   | { kind: "unknown"; message: string };
 
+/** A page of a list, newest first. `last`: the id to continue behind. */
+export interface Page<T> {
+  rows: T[];
+  last: string | undefined;
+  hasMore: boolean;
+}
+
+export interface PageQuery {
+  /** Seconds; older objects are left out. */
+  since: number;
+  after: string | undefined;
+}
+
 /** The calls of a connector, paced below the account's rate limit. */
 export interface StripeAccount {
-  readInvoice(id: string): Promise<InvoiceFacts | null>;
+  readFacts(invoiceId: string): Promise<InvoiceFacts | null>;
+  /** The invoice alone, by one call. */
+  readInvoice(id: string): Promise<Stripe.Invoice | null>;
   readSubscription(id: string): Promise<Stripe.Subscription | null>;
+  readCustomer(id: string): Promise<Stripe.Customer | null>;
+  /** The payment method that the next charge of an invoice uses; null: none, or not known. */
+  readNextMethod(
+    invoice: Stripe.Invoice,
+    subscription: Stripe.Subscription | null,
+  ): Promise<Stripe.PaymentMethod | null>;
   /** Charges an open invoice on the customer's method, once per key and day. */
   pay(invoiceId: string, idempotencyKey: string): Promise<PayOutcome>;
   /** Sets the mark on an invoice that Dunlin handles; an empty mark is removed. `isRetried`: whether Stripe retries it; undefined: as it is. */
@@ -32,39 +55,93 @@ export interface StripeAccount {
   cancelSubscription(id: string): Promise<void>;
   /** Events since a time in seconds, oldest first. */
   listEvents(types: readonly string[], since: number): AsyncIterable<Stripe.Event>;
-  /** Invoices created since a time in seconds, newest first. `after`: an id to continue behind. */
-  pageInvoices(since: number, after: string | undefined): Promise<{ ids: string[]; hasMore: boolean }>;
+  /** With their payments. */
+  pageInvoices(query: PageQuery): Promise<Page<Stripe.Invoice>>;
+  pageCharges(query: PageQuery): Promise<Page<Stripe.Charge>>;
+  pageSubscriptions(query: PageQuery): Promise<Page<Stripe.Subscription>>;
+  /** Disputed charges that the merchant won. */
+  findWonDisputes(charges: readonly Stripe.Charge[]): Promise<Set<string>>;
   invoiceOfCharge(charge: Pick<Stripe.Charge, "payment_intent">): Promise<string | null>;
 }
 
 export const OWNER_MARK = "dunlin";
+const PAGE_SIZE = 100;
+
+export const isRateLimit = (error: unknown): boolean => error instanceof Stripe.errors.StripeRateLimitError;
 
 export function createStripeAccount(stripe: Stripe, pace: Pacer): StripeAccount {
-  const ofInvoice = async (invoice: string) => {
-    const payments = await pace(() => stripe.invoicePayments.list({ invoice, limit: 100 }));
-    return payments.data.flatMap(({ payment }) => idOf(payment.payment_intent) ?? []);
-  };
   const chargesOf = async (intent: string) =>
-    (await pace(() => stripe.charges.list({ payment_intent: intent, limit: 100 }))).data;
+    (await pace(() => stripe.charges.list({ payment_intent: intent, limit: PAGE_SIZE }))).data;
+  async function paymentsOf(invoice: Stripe.Invoice): Promise<Stripe.InvoicePayment[]> {
+    const { payments, id } = invoice;
+    if (payments && !payments.has_more) return payments.data;
+    return (await pace(() => stripe.invoicePayments.list({ invoice: id, limit: PAGE_SIZE }))).data;
+  }
+  async function chargesOfInvoice(invoice: Stripe.Invoice): Promise<Stripe.Charge[]> {
+    const charges: Stripe.Charge[] = [];
+    for (const { payment } of await paymentsOf(invoice)) {
+      const [intent, charge] = [idOf(payment.payment_intent), idOf(payment.charge)];
+      if (intent !== undefined) charges.push(...(await chargesOf(intent)));
+      else if (charge !== undefined) charges.push(await pace(() => stripe.charges.retrieve(charge)));
+    }
+    return charges;
+  }
+  /** A lost dispute, and one that is not decided, keep the money. */
+  async function findWonDisputes(charges: readonly Stripe.Charge[]): Promise<Set<string>> {
+    const won = new Set<string>();
+    for (const { id, disputed } of charges) {
+      if (!disputed) continue;
+      const { data } = await pace(() => stripe.disputes.list({ charge: id, limit: 10 }));
+      if (data.length > 0 && data.every(({ status }) => status === "won" || status === "warning_closed")) won.add(id);
+    }
+    return won;
+  }
+  async function readCustomer(id: string): Promise<Stripe.Customer | null> {
+    const customer = await pace(() => stripe.customers.retrieve(id)).catch(nullIfMissing);
+    return customer === null || customer.deleted ? null : customer;
+  }
+  async function page<T extends { id: string }>(
+    list: (params: Stripe.PaginationParams & { created: Stripe.RangeQueryParam }) => Promise<Stripe.ApiList<T>>,
+    { since, after }: PageQuery,
+  ): Promise<Page<T>> {
+    const params = { created: { gte: since }, limit: PAGE_SIZE };
+    const { data, has_more } = await pace(() =>
+      list(after === undefined ? params : { ...params, starting_after: after }),
+    );
+    return { rows: data, last: data.at(-1)?.id, hasMore: has_more };
+  }
   return {
-    async readInvoice(id) {
-      const invoice = await pace(() => stripe.invoices.retrieve(id)).catch(nullIfMissing);
+    async readFacts(id) {
+      const expand = ["payments", "parent.subscription_details.subscription"];
+      const invoice = await pace(() => stripe.invoices.retrieve(id, { expand })).catch(nullIfMissing);
       if (!invoice) return null;
-      const subscriptionId = idOf(invoice.parent?.subscription_details?.subscription);
-      const charges: Stripe.Charge[] = [];
-      for (const intent of await ofInvoice(id)) charges.push(...(await chargesOf(intent)));
-      const subscription =
-        subscriptionId === undefined
-          ? null
-          : await pace(() => stripe.subscriptions.retrieve(subscriptionId)).catch(nullIfMissing);
-      return { invoice, subscription, charges };
+      const subscription = invoice.parent?.subscription_details?.subscription;
+      const charges = await chargesOfInvoice(invoice);
+      return {
+        invoice,
+        subscription: typeof subscription === "object" ? (subscription ?? null) : null,
+        charges,
+        wonCharges: await findWonDisputes(charges),
+      };
     },
+    readInvoice: (id) => pace(() => stripe.invoices.retrieve(id)).catch(nullIfMissing),
     readSubscription: (id) => pace(() => stripe.subscriptions.retrieve(id)).catch(nullIfMissing),
+    readCustomer,
+    async readNextMethod(invoice, subscription) {
+      const own = idOf(invoice.default_payment_method) ?? idOf(subscription?.default_payment_method);
+      const customerId = idOf(invoice.customer);
+      if (own === undefined && customerId === undefined) return null;
+      const id = own ?? idOf((await readCustomer(customerId!))?.invoice_settings.default_payment_method);
+      return id === undefined ? null : await pace(() => stripe.paymentMethods.retrieve(id)).catch(nullIfMissing);
+    },
     async pay(invoiceId, idempotencyKey) {
       try {
         const options = { idempotencyKey };
-        await pace(() => stripe.invoices.pay(invoiceId, { off_session: true }, options));
-        return { kind: "charged", chargeId: await latestCharge(invoiceId) };
+        const paid = await pace(() =>
+          stripe.invoices.pay(invoiceId, { off_session: true, expand: ["payments"] }, options),
+        );
+        const charges = await chargesOfInvoice(paid);
+        return { kind: "charged", chargeId: charges.toSorted((a, b) => b.created - a.created)[0]?.id ?? null };
       } catch (error) {
         return readPayError(error);
       }
@@ -80,27 +157,24 @@ export function createStripeAccount(stripe: Stripe, pace: Pacer): StripeAccount 
       await pace(() => stripe.subscriptions.cancel(id)).catch(ignoreRefusal);
     },
     async *listEvents(types, since) {
-      // Stripe lists the newest first; the walk keeps ids only, and reads them from the end.
+      // Stripe lists the newest first; the walk keeps a page's events, and yields them from the end.
       const found: Stripe.Event[] = [];
       let after: string | undefined;
       for (;;) {
-        const params = { types: [...types], created: { gte: since }, limit: 100 };
-        const page = await pace(() =>
+        const params = { types: [...types], created: { gte: since }, limit: PAGE_SIZE };
+        const { data, has_more } = await pace(() =>
           stripe.events.list(after === undefined ? params : { ...params, starting_after: after }),
         );
-        found.push(...page.data);
-        after = page.data.at(-1)?.id;
-        if (!page.has_more || after === undefined) break;
+        found.push(...data);
+        after = data.at(-1)?.id;
+        if (!has_more || after === undefined) break;
       }
       yield* found.reverse();
     },
-    async pageInvoices(since, after) {
-      const params = { created: { gte: since }, limit: 100 };
-      const page = await pace(() =>
-        stripe.invoices.list(after === undefined ? params : { ...params, starting_after: after }),
-      );
-      return { ids: page.data.map(({ id }) => id), hasMore: page.has_more };
-    },
+    pageInvoices: (query) => page((params) => stripe.invoices.list({ ...params, expand: ["data.payments"] }), query),
+    pageCharges: (query) => page((params) => stripe.charges.list(params), query),
+    pageSubscriptions: (query) => page((params) => stripe.subscriptions.list({ ...params, status: "all" }), query),
+    findWonDisputes,
     async invoiceOfCharge({ payment_intent }) {
       const intent = idOf(payment_intent);
       if (intent === undefined) return null;
@@ -109,14 +183,9 @@ export function createStripeAccount(stripe: Stripe, pace: Pacer): StripeAccount 
       return idOf(payments.data[0]?.invoice) ?? null;
     },
   };
-
-  async function latestCharge(invoiceId: string): Promise<string | null> {
-    const charges = (await Promise.all((await ofInvoice(invoiceId)).map(chargesOf))).flat();
-    return charges.toSorted((a, b) => b.created - a.created)[0]?.id ?? null;
-  }
 }
 
-const idOf = (value: string | { id: string } | null | undefined): string | undefined =>
+export const idOf = (value: string | { id: string } | null | undefined): string | undefined =>
   (typeof value === "string" ? value : value?.id) ?? undefined;
 
 function nullIfMissing(error: unknown): null {

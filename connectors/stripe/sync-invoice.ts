@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
-import type { Client } from "../kit/sdk.ts";
+import type { Client, Transaction } from "../kit/sdk.ts";
 import type { ConnectorStore } from "../kit/store.ts";
-import { type Mapped, mapCharge, mapInvoice, mapSubscription } from "./mapping.ts";
-import type { InvoiceFacts, StripeAccount } from "./stripe-account.ts";
+import { type Mapped, mapCharge, mapInvoice, mapNewMethod, mapSubscription, subscriptionIdOf } from "./mapping.ts";
+import { type InvoiceFacts, idOf, type StripeAccount } from "./stripe-account.ts";
 
 export interface Syncing {
   account: StripeAccount;
   store: ConnectorStore;
   dunlin: Pick<Client, "ingest">;
+  now(): Date;
 }
 
 /**
@@ -16,37 +17,79 @@ export interface Syncing {
  *
  * @returns the objects as Stripe showed them; null if there is no such invoice
  */
-export async function syncInvoice(
-  { account, store, dunlin }: Syncing,
-  invoiceId: string,
-): Promise<InvoiceFacts | null> {
-  const facts = await account.readInvoice(invoiceId);
+export async function syncInvoice(syncing: Syncing, invoiceId: string): Promise<InvoiceFacts | null> {
+  const { account, store, dunlin } = syncing;
+  const readNo = await store.beginRead();
+  const facts = await account.readFacts(invoiceId);
   if (!facts) return null;
   const { invoice, subscription, charges } = facts;
-  const actions = await store.actionsOfCharges(charges.map(({ id }) => id));
   const isOwned = await store.isOwned(invoiceId);
-  if (subscription) await dunlin.ingest.subscriptions([await withVersion(store, mapSubscription(subscription))]);
-  const transactions = [];
-  for (const charge of charges.toSorted((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1))) {
-    const origin = { invoice, actionId: actions.get(charge.id), isOwned };
-    transactions.push(await withVersion(store, mapCharge(charge, origin)));
+  const transactions = await addVersions(store, await mapCharges(store, facts, isOwned), readNo);
+  if (isOwned) {
+    await store.setCustomer(invoiceId, idOf(invoice.customer) ?? "");
+    const check = invoice.status === "open" ? await findNewMethod(syncing, facts, readNo) : null;
+    if (check) transactions.push(check);
   }
-  await dunlin.ingest.transactions(transactions);
-  await dunlin.ingest.invoices([await withVersion(store, mapInvoice(invoice, charges))]);
+  const subscriptions = subscription ? await addVersions(store, [mapSubscription(subscription)], readNo) : [];
+  const invoices = await addVersions(store, [mapInvoice(invoice, charges)], readNo);
+  if (subscriptions.length > 0) await dunlin.ingest.subscriptions(subscriptions);
+  if (transactions.length > 0) await dunlin.ingest.transactions(transactions);
+  if (invoices.length > 0) await dunlin.ingest.invoices(invoices);
   return facts;
+}
+
+async function mapCharges(store: ConnectorStore, { invoice, charges, wonCharges }: InvoiceFacts, isOwned: boolean) {
+  const actions = await store.actionsOfCharges(charges.map(({ id }) => id));
+  const origin = {
+    invoiceId: invoice.id,
+    customerId: idOf(invoice.customer),
+    subscriptionId: subscriptionIdOf(invoice),
+    isOwned,
+  };
+  return charges
+    .toSorted((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1))
+    .map((charge) =>
+      mapCharge(charge, { ...origin, actionId: actions.get(charge.id), isWon: wonCharges.has(charge.id) }),
+    );
+}
+
+/** The check is dated when it was first seen. */
+async function findNewMethod(
+  { account, store, now }: Syncing,
+  { invoice, subscription, charges }: InvoiceFacts,
+  readNo: number,
+): Promise<Transaction | null> {
+  const method = await account.readNextMethod(invoice, subscription);
+  const record = method && mapNewMethod(invoice, charges, method);
+  if (!record) return null;
+  const seen = await store.versionsOf([{ objectId: record.id, digest: digestOf(record), at: now() }], readNo);
+  const at = seen.get(record.id)?.toISOString();
+  return at === undefined ? null : ({ ...record, createdAt: at, updatedAt: at } as Transaction);
 }
 
 /** Reads a subscription again. Its end also ends the recovery of its invoices. */
 export async function syncSubscription({ account, store, dunlin }: Syncing, id: string): Promise<void> {
+  const readNo = await store.beginRead();
   const subscription = await account.readSubscription(id);
-  if (subscription) await dunlin.ingest.subscriptions([await withVersion(store, mapSubscription(subscription))]);
+  if (!subscription) return;
+  const records = await addVersions(store, [mapSubscription(subscription)], readNo);
+  if (records.length > 0) await dunlin.ingest.subscriptions(records);
 }
 
-async function withVersion<Row extends { id: string }>(
+/** Leaves out records that a later read has seen already. */
+export async function addVersions<Row extends { id: string }>(
   store: ConnectorStore,
-  { record, at }: Mapped<Row>,
-): Promise<Row> {
-  const digest = createHash("sha256").update(JSON.stringify(record)).digest("hex").slice(0, 32);
-  const version = await store.versionOf((record as unknown as { id: string }).id, digest, at);
-  return { ...record, updatedAt: version.toISOString() } as unknown as Row;
+  mapped: readonly Mapped<Row>[],
+  readNo: number,
+): Promise<Row[]> {
+  const contents = mapped.map(({ record, at }) => ({ objectId: idOfRecord(record), digest: digestOf(record), at }));
+  const versions = await store.versionsOf(contents, readNo);
+  return mapped.flatMap(({ record }) => {
+    const version = versions.get(idOfRecord(record));
+    return version === undefined ? [] : [{ ...record, updatedAt: version.toISOString() } as unknown as Row];
+  });
 }
+
+const idOfRecord = (record: object) => (record as { id: string }).id;
+const digestOf = (record: object) =>
+  createHash("sha256").update(JSON.stringify(record)).digest("base64url").slice(0, 32);

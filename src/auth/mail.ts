@@ -21,6 +21,10 @@ export interface Mail {
   to: string;
   subject: string;
   text: string;
+  html?: string;
+  /** Default: Dunlin. */
+  fromName?: string;
+  headers?: Record<string, string>;
 }
 
 export interface Mailer {
@@ -52,10 +56,10 @@ export function createMailer({ url, from }: MailSettings, timeoutMs = SMTP_TIMEO
     disableUrlAccess: true,
   });
   return {
-    send: ({ to, subject, text }) =>
+    send: ({ to, fromName = "Dunlin", ...mail }) =>
       // As an object, the address cannot be parsed as several.
       toErrorMessage(
-        transport.sendMail({ from: { name: "Dunlin", address: from }, to: { name: "", address: to }, subject, text }),
+        transport.sendMail({ ...mail, from: { name: fromName, address: from }, to: { name: "", address: to } }),
       ),
     check: () => toErrorMessage(transport.verify()),
   };

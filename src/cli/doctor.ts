@@ -4,12 +4,12 @@ import { request } from "node:https";
 import { join } from "node:path";
 import { createMailer } from "../auth/mail.ts";
 import { createOidc } from "../auth/oidc.ts";
-import { parseAllowList } from "../delivery/https/address-guard.ts";
 import { createSender } from "../delivery/https/https-sender.ts";
 import { daysUntilExpiry, readFreeBytes } from "../metrics/service-figures.ts";
 import { addStoreMetrics } from "../metrics/store-metrics.ts";
 import { DATABASE_ROLES, listRoleStatements, readTenantIsolation } from "../postgres/roles.ts";
 import { readServerFacts } from "../postgres/server-facts.ts";
+import { loadWebhookNetwork } from "../process/webhook-network.ts";
 import { listMerchants } from "../tables/merchants.ts";
 import { unseal } from "../tables/secret-box.ts";
 import { type Command, type CommandContext, EXIT_CODES, type OpenedDatabase } from "./command.ts";
@@ -178,9 +178,7 @@ async function checkEndpoints(
   { db, ports, secretKeys }: OpenedDatabase,
 ): Promise<Finding[]> {
   const sender = createSender({
-    allow: parseAllowList(settings.webhookAllow),
-    extraCa: settings.webhookCa,
-    clientCertificate: settings.webhookClientCertificate,
+    ...(await loadWebhookNetwork(settings, db)),
     monotonicMs: ports.monotonicMs,
   });
   const findings: Finding[] = [];

@@ -56,6 +56,21 @@ const REST = [
   `insert into jobs (merchant_id, id, kind, asked_at, actor, input, due_at) select id, id, 'replay', created_at, 'a', '{}', created_at from merchants`,
   `insert into api_keys (id, merchant_id, hash, prefix, last_four, permissions, created_at)
    select id, id, sha256(id::text::bytea), 'dln_', 'abcd', '{read:recovery_actions}', created_at from merchants`,
+  "insert into connections (merchant_id, name, is_live, secrets, settings, created_at) select id, 'stripe', false, '', '{}', created_at from merchants",
+  "insert into connector_cursors select id, 'stripe', 'events', '1' from merchants",
+  "insert into connector_opt_outs select id, 'stripe', 'c', created_at from merchants",
+  `insert into connector_hints (merchant_id, connection, object_id, noted_at, due_at)
+   select merchant_id, 'stripe', id, created_at, created_at from invoices`,
+  `insert into connector_versions select merchant_id, 'stripe', id, created_at, 'd', 1 from invoices
+   union all select merchant_id, 'stripe', id, created_at, 'd', 1 from transactions`,
+  "insert into connector_payments select merchant_id, 'stripe', 'pi_' || id, id, customer_id, null from invoices",
+  `insert into connector_events (merchant_id, connection, id, invoice_id, event, kept_at)
+   select merchant_id, 'stripe', 'evt_' || id, id, '{}', created_at from invoices`,
+  `insert into connector_invoices select merchant_id, 'stripe', id, customer_id, created_at, created_at, created_at from invoices`,
+  `insert into connector_actions (merchant_id, connection, id, invoice_id, suggestion, due_at, state)
+   select merchant_id, 'stripe', 'act_' || id, id, 's', created_at, 'planned' from invoices`,
+  `insert into connector_messages (merchant_id, connection, id, invoice_id, customer_id, number, due_at, state)
+   select merchant_id, 'stripe', 'm_' || id, id, customer_id, 1, created_at, 'planned' from invoices`,
   "insert into invites (merchant_id, id, hash, role, created_at, expires_at) select id, id, sha256('i'), 'owner', created_at, created_at from merchants",
   `insert into people (id, email, name, created_at) select id, 'only-' || bucket || '@example.com', 'P', created_at from merchants
    union all select '00000000-0000-7000-8000-00000000000b', 'both@example.com', 'B', '2026-01-01'`,

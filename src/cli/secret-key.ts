@@ -2,6 +2,7 @@ import { resealAll } from "../merchants/reseal.ts";
 import { openDatabase } from "../postgres/database.ts";
 import { countOtherSessions } from "../postgres/database-dump.ts";
 import { roleAddresses } from "../postgres/roles.ts";
+import { listConnections } from "../tables/connections.ts";
 import { forgetKeys } from "../tables/installation.ts";
 import { listMerchants } from "../tables/merchants.ts";
 import { type Command, CommandFailure, EXIT_CODES, withDatabase } from "./command.ts";
@@ -28,6 +29,13 @@ export const secretKeyRotate: Command = {
       if (length > 0)
         throw new CommandFailure(
           `No key can decrypt the credential or signing secret of ${names.join(", ")}. Set it again: npx dunlin merchant set M --bearer-file F, or npx dunlin webhook secret rotate M. Then repeat this command. Until then, every process needs all keys.`,
+        );
+      const connections = result.unreadableConnections.map(
+        ({ name, merchantId }) => `${name} (merchant ${merchantId})`,
+      );
+      if (connections.length > 0)
+        throw new CommandFailure(
+          `No key can decrypt the keys of these connections: ${connections.join(", ")}. Give them again: npx dunlin connect stripe --merchant M --stripe-key-file F. Then repeat this command. Until then, every process needs all keys.`,
         );
       context.print(`Re-encrypted ${result.changed}. The first key alone decrypts all ${result.boxes}.`);
       context.print(
@@ -61,7 +69,7 @@ export const secretKeyReset: Command = {
         );
       const owner = openDatabase(roleAddresses(server.address, false).owner, 1, () => {});
       try {
-        const merchants = await listMerchants(owner);
+        const [merchants, connections] = [await listMerchants(owner), await listConnections(owner)];
         await forgetKeys(owner);
         context.print("The database will accept the secret key of the next start. After that start, run:");
         for (const { id, name, webhookAuth, webhookCredential, webhookSecret } of merchants) {
@@ -72,6 +80,8 @@ export const secretKeyReset: Command = {
               `  npx dunlin webhook secret remove ${id} && npx dunlin webhook secret rotate ${id}   (${name})`,
             );
         }
+        for (const { merchantId, name } of connections)
+          context.print(`  npx dunlin connect ${name} --merchant ${merchantId} --${name}-key-file FILE`);
       } finally {
         await owner.close();
       }

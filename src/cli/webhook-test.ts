@@ -1,4 +1,3 @@
-import { parseAllowList } from "../delivery/https/address-guard.ts";
 import {
   createTestEventSender,
   type TestEventResult,
@@ -6,6 +5,7 @@ import {
   withoutControlCharacters,
 } from "../delivery/test-event.ts";
 import { EVENT_TYPES, type EventType } from "../domain/event.ts";
+import { loadWebhookNetwork } from "../process/webhook-network.ts";
 import { findMerchant } from "../tables/merchants.ts";
 import {
   type Command,
@@ -48,11 +48,7 @@ async function sendTest(
 ) {
   const merchant = isUuid(id) ? await findMerchant(db, id) : null;
   if (!merchant) throw new CommandFailure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);
-  const network = {
-    allow: parseAllowList(settings.webhookAllow),
-    extraCa: settings.webhookCa,
-    clientCertificate: settings.webhookClientCertificate,
-  };
+  const network = await loadWebhookNetwork(settings, db);
   const tested = await createTestEventSender(network, secretKeys, ports)(merchant, type);
   if (!tested)
     throw new CommandFailure(

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { createConnectorStore } from "../../connectors/kit/store.ts";
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
 import { type Database, prepared } from "../postgres/database.ts";
 import { createFailingDatabase } from "../recovery/failing-database.fixture.ts";
@@ -18,6 +19,8 @@ after(() => stage.drop());
 const ERASED_TABLES = [
   ...["subscriptions", "invoices", "transactions", "invoice_conflicts", "experiment_invoices", "watched_retries"],
   ...["cases", "due_cases", "decisions", "recovery_actions", "events", "deliveries", "delivery_attempts"],
+  ...["connector_hints", "connector_versions", "connector_payments", "connector_events", "connector_invoices"],
+  ...["connector_actions", "connector_messages"],
 ];
 /** Case ids without a case, which the next step drops. */
 const EMPTIED_TABLES = ["case_pokes"];
@@ -27,6 +30,23 @@ const KEPT_TABLES = [
   ...["action_counts", "executed_counts", "experiments", "experiment_looks", "experiment_tallies"],
   ...["learned_merchants", "learned_models", "learned_parts", "jobs", "merchant_clocks"],
   ...["api_keys", "invites", "members", "sessions", "rate_buckets", "request_heads", "request_log"],
+  ...["connections", "connector_cursors", "connector_opt_outs"],
+];
+
+/** Rows of a connector about every invoice, as it keeps them when an invoice is given back. */
+const CONNECTOR_ROWS = [
+  `insert into connector_hints (merchant_id, connection, object_id, noted_at, due_at)
+   select merchant_id, 'stripe', id, created_at, created_at from invoices`,
+  `insert into connector_versions select merchant_id, 'stripe', id, created_at, 'd', 1 from invoices
+   union all select merchant_id, 'stripe', id, created_at, 'd', 1 from transactions`,
+  "insert into connector_payments select merchant_id, 'stripe', 'pi_' || id, id, customer_id, null from invoices",
+  `insert into connector_events (merchant_id, connection, id, invoice_id, event, kept_at)
+   select merchant_id, 'stripe', 'evt_' || id, id, '{}', created_at from invoices`,
+  `insert into connector_invoices select merchant_id, 'stripe', id, customer_id, created_at, created_at, created_at from invoices`,
+  `insert into connector_actions (merchant_id, connection, id, invoice_id, suggestion, due_at, state)
+   select merchant_id, 'stripe', 'act_' || id, id, 's', created_at, 'planned' from invoices`,
+  `insert into connector_messages (merchant_id, connection, id, invoice_id, customer_id, number, due_at, state)
+   select merchant_id, 'stripe', 'm_' || id, id, customer_id, 1, created_at, 'planned' from invoices`,
 ];
 
 const listTablesWith = async (column: string) =>
@@ -151,6 +171,7 @@ test("erasing a customer leaves no trace, changes no other customer, and keeps t
   for (const customerId of erasedCustomers)
     for (let paid = 0; paid < 60; paid++)
       await stage.invoice({ id: `${customerId}-paid-${paid}`, customerId, state: "PAID" });
+  for (const text of CONNECTOR_ROWS) await stage.db.run(prepared("", text));
   const before = await rowsOf(merchantId);
   for (const table of ERASED_TABLES)
     if (table !== "invoice_conflicts") assert.ok(before.get(table)!.length > 0, `there is nothing in ${table}`);
@@ -304,4 +325,17 @@ test("an invoice with a new customer stays given up when its previous customer i
   await stage.invoice({ customerId: "cus_latter" });
   await stage.decide();
   assert.deepEqual(await stage.actions(), []);
+});
+
+test("an erased invoice whose retries are off at the provider keeps one row without its customer, until it is given back", async () => {
+  const { id: merchantId } = await stage.enter();
+  await stage.invoice({ id: "owned-inv", customerId: "cus_owned", createdAt: stage.now(), state: "PAID" });
+  const store = createConnectorStore(stage.db, { merchantId, connection: "stripe" });
+  await store.own("owned-inv", stage.now());
+  await store.setCustomer("owned-inv", "cus_owned");
+  await erase(merchantId, "cus_owned");
+  assert.deepEqual(await store.ownedInvoicesOf("cus_owned"), []);
+  assert.deepEqual(await store.listUnreleased(10), ["owned-inv"]);
+  await store.endRelease("owned-inv", stage.now());
+  assert.deepEqual((await rowsOf(merchantId)).get("connector_invoices"), []);
 });

@@ -1,6 +1,8 @@
+import type { Connection } from "../domain/connection.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Database, Tx } from "../postgres/database.ts";
+import { listConnections, updateConnectionSecrets } from "../tables/connections.ts";
 import { claimInstallation, keyCheck, setKeyChecks } from "../tables/installation.ts";
 import { listMerchants, lockMerchant, lockMerchantsTable, updateEncryptedFields } from "../tables/merchants.ts";
 import { type SecretKeys, seal, unseal } from "../tables/secret-box.ts";
@@ -15,6 +17,8 @@ export interface ResealResult {
   boxes: number;
   /** Merchants with a value that no key decrypts. The rotation is incomplete while any are left. */
   unreadable: Merchant[];
+  /** Connections likewise. */
+  unreadableConnections: Connection[];
 }
 
 /**
@@ -42,14 +46,19 @@ export async function resealAll(
     onMerchant();
   }
   return await db.transaction(async (tx) => {
+    // No connection is stored meanwhile, because that locks its merchant.
     await lockMerchantsTable(tx);
     for (const merchant of await listMerchants(tx)) changed += await resealMerchant(tx, merchant, keys, ports);
+    for (const connection of await listConnections(tx)) changed += await resealConnection(tx, connection, keys, ports);
     const merchants = await listMerchants(tx);
+    const connections = await listConnections(tx);
+    const unreadableConnections = connections.filter(({ secrets }) => !canUnseal(keys.slice(0, 1), secrets));
     const unreadable = merchants.filter((each) =>
       sealedValuesOf(each).some((box) => !canUnseal(keys.slice(0, 1), box)),
     );
-    if (unreadable.length === 0) await setKeyChecks(tx, [first]);
-    return { changed, boxes: merchants.flatMap(sealedValuesOf).length, unreadable };
+    if (unreadable.length + unreadableConnections.length === 0) await setKeyChecks(tx, [first]);
+    const boxes = merchants.flatMap(sealedValuesOf).length + connections.length;
+    return { changed, boxes, unreadable, unreadableConnections };
   });
 }
 
@@ -64,6 +73,16 @@ async function resealMerchant(tx: Tx, merchant: Merchant, keys: SecretKeys, port
   const boxes = stale.map((name) => [name, seal(keys, ports.randomBytes(12), unseal(keys, merchant[name]!))]);
   await updateEncryptedFields(tx, { ...merchant, ...Object.fromEntries(boxes) });
   return stale.length;
+}
+
+async function resealConnection(tx: Tx, connection: Connection, keys: SecretKeys, ports: Ports): Promise<number> {
+  const { secrets } = connection;
+  if (canUnseal(keys.slice(0, 1), secrets) || !canUnseal(keys, secrets)) return 0;
+  await updateConnectionSecrets(tx, {
+    ...connection,
+    secrets: seal(keys, ports.randomBytes(12), unseal(keys, secrets)),
+  });
+  return 1;
 }
 
 function canUnseal(keys: SecretKeys, box: Buffer): boolean {

@@ -1,3 +1,4 @@
+import { CONNECTOR_NAMES } from "../domain/connection.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 import { deleteRecoveryActions } from "./recovery-actions.ts";
 
@@ -128,6 +129,28 @@ const ENTRIES = prepared(
   `delete from experiment_invoices where merchant_id = $1
      and experiment_id = any(array(select id from experiments where merchant_id = $1)) and invoice_id = any($2::text[])`,
 );
+/** An invoice whose retries are still off at the provider keeps its row until the connector has given it back. */
+const FORGET_AT_CONNECTORS = prepared(
+  "delete_connector_rows_of_invoices",
+  `with actions as (
+     delete from connector_actions where merchant_id = $1 and connection = any($4::text[]) and invoice_id = any($2::text[])
+   ), messages as (
+     delete from connector_messages where merchant_id = $1 and connection = any($4::text[]) and invoice_id = any($2::text[])
+   ), payments as (
+     delete from connector_payments where merchant_id = $1 and connection = any($4::text[]) and invoice_id = any($2::text[])
+   ), events as (
+     delete from connector_events where merchant_id = $1 and connection = any($4::text[]) and invoice_id = any($2::text[])
+   ), hints as (
+     delete from connector_hints where merchant_id = $1 and connection = any($4::text[]) and object_id = any($2::text[])
+   ), versions as (
+     delete from connector_versions where merchant_id = $1 and connection = any($4::text[]) and object_id = any($3::text[])
+   ), released as (
+     delete from connector_invoices
+     where merchant_id = $1 and connection = any($4::text[]) and invoice_id = any($2::text[]) and released_at is not null
+   )
+   update connector_invoices set customer_id = null, ended_at = coalesce(ended_at, since)
+   where merchant_id = $1 and connection = any($4::text[]) and invoice_id = any($2::text[]) and released_at is null`,
+);
 const DELETE_INVOICES = prepared(
   "delete_invoices",
   "delete from invoices where merchant_id = $1 and id = any($2::text[])",
@@ -152,6 +175,8 @@ export async function deleteInvoices(
     rows.map(({ id }) => id),
     keptIds.transactions,
   );
+  const objects = [...invoiceIds, ...rows.map(({ id }) => id)];
+  await tx.run(FORGET_AT_CONNECTORS, [...values, objects, CONNECTOR_NAMES]);
   await tx.run(CONFLICTS, values);
   await tx.run(ENTRIES, values);
   const deletedIds =

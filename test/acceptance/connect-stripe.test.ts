@@ -9,7 +9,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import Stripe from "stripe";
 import { type StripeDouble, startStripeDouble } from "../../connectors/stripe/double/double-server.ts";
 import { API_VERSION } from "../../connectors/stripe/stripe-account.ts";
-import { ensureLocalCertificate } from "../../src/http/local-certificate.ts";
 import { createProgram } from "../dunlin-program.ts";
 import { findFreePort } from "../free-port.ts";
 import { exitWhenInterrupted, removeAtExit } from "../test-server.ts";
@@ -19,13 +18,15 @@ const folder = mkdtempSync(join(tmpdir(), "dunlin-connect-"));
 removeAtExit(folder);
 exitWhenInterrupted();
 const data = join(folder, "data");
-const SCOPES = ["invoice_read", "invoice_write", "charge_read", "subscription_read", "event_read"];
+const SCOPES = [
+  ...["invoice_read", "invoice_write", "charge_read", "subscription_read", "customer_read", "payment_method_read"],
+  ...["dispute_read", "event_read"],
+];
 let double: StripeDouble;
 let settings: Record<string, string> = {};
 const program = createProgram(folder, () => settings);
 const children: ChildProcess[] = [];
 let connectPort = 0;
-let merchantId = "";
 
 const file = (name: string, text: string) => {
   writeFileSync(join(folder, name), text, { mode: 0o600 });
@@ -60,32 +61,9 @@ before(async () => {
     ...{ monotonicMs: () => performance.now(), perSecond: 100 },
   });
   connectPort = await findFreePort();
-  const { caFile } = await ensureLocalCertificate(join(data, "tls"), "localhost", new Date());
-  settings = {
-    DUNLIN_DATA: data,
-    DUNLIN_PORT: String(await findFreePort()),
-    DUNLIN_WEBHOOK_ALLOW: `127.0.0.1/32:${connectPort}`,
-    DUNLIN_WEBHOOK_CA: caFile,
-  };
+  settings = { DUNLIN_DATA: data, DUNLIN_PORT: String(await findFreePort()) };
   settings.DUNLIN_BASE_URL = `https://localhost:${settings.DUNLIN_PORT}`;
   await start(["serve"], /dunlin is ready/);
-  file("token", "a-token");
-  const endpoint = ["--webhook-url", `https://127.0.0.1:${connectPort}/dunlin`, "--bearer-file", "token"];
-  const created = await program.run(["merchant", "create", "--name", "Harbor", ...endpoint, "--json"]);
-  ({ merchantId } = JSON.parse(created.out) as { merchantId: string });
-  const permissions = "ingest:subscriptions,ingest:invoices,ingest:transactions";
-  const key = await program.run([
-    "key",
-    "create",
-    "--merchant",
-    merchantId,
-    "--permissions",
-    permissions,
-    "--integration",
-    "stripe",
-    "--json",
-  ]);
-  file("api-key", (JSON.parse(key.out) as { apiKey: string }).apiKey);
   file("stripe-key", "rk_test_enough");
 });
 after(async () => {
@@ -99,10 +77,11 @@ after(async () => {
 });
 
 const connect = (over: Record<string, string> = {}, ...more: string[]) => {
-  const given = { "stripe-key-file": "stripe-key", "api-key-file": "api-key", "token-file": "token", ...over };
-  const options = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value]);
-  const place = ["--merchant", merchantId, "--port", String(connectPort), "--stripe-url", double.url];
-  return ["connect", "stripe", ...options, ...place, ...more];
+  const options = Object.entries({ "stripe-url": double.url, ...over }).flatMap(([name, value]) => [
+    `--${name}`,
+    value,
+  ]);
+  return ["connect", "stripe", ...options, ...more];
 };
 const failures = async (over: Record<string, string> = {}, ...more: string[]) => {
   const { out, code } = await program.run(connect(over, "--check", ...more));
@@ -112,15 +91,7 @@ const failures = async (over: Record<string, string> = {}, ...more: string[]) =>
 };
 
 test("--check names each missing piece in one line with its remedy, and changes nothing", async () => {
-  const [noEnd, ...others] = await failures();
-  assert.match(
-    noEnd!,
-    /^fail {2}recovery_ended +not sent, so invoices would stay .*: dunlin merchant set M --recovery-ended yes$/,
-  );
-  assert.deepEqual(others, []);
-  await program.run(["merchant", "set", merchantId, "--recovery-ended", "yes"]);
-  assert.deepEqual(await failures(), []);
-
+  assert.deepEqual(await failures({ "stripe-key-file": "stripe-key" }), []);
   const [scope] = await failures({ "stripe-key-file": file("blind", "rk_test_blind") });
   assert.match(scope!, /^fail {2}Invoices: write +the key lacks this permission \(rak_invoice_write\): add it /);
   assert.match(
@@ -131,23 +102,50 @@ test("--check names each missing piece in one line with its remedy, and changes 
     (await failures({ "stripe-key-file": file("live", "rk_live_x") }))[0]!,
     /a key of live mode: take one of test mode, or say --live/,
   );
-  assert.match((await failures({}, "--live"))[0]!, /a key of test mode, and --live was given/);
   assert.match(
-    (await failures({ "api-key-file": file("no-key", "dln_live_x") }))[0]!,
-    /Dunlin does not know the API key/,
+    (await failures({ "stripe-key-file": "stripe-key" }, "--live"))[0]!,
+    /a key of test mode, and --live was given/,
   );
-  assert.match((await failures({ "webhook-secret-file": file("secret", "sk_x") }))[0]!, /does not begin with whsec_/);
+  assert.match(
+    (await failures({ "stripe-key-file": "stripe-key", "webhook-secret-file": file("secret", "sk_x") }))[0]!,
+    /does not begin with whsec_/,
+  );
   const old = await startStripeDouble({
     ...{ now: () => new Date(), apiVersion: "2020-08-27", keys: [{ secret: "rk_test_enough", scopes: null }] },
     ...{ askBank: () => ({ kind: "approved" }), monotonicMs: () => performance.now() },
   });
-  const { out } = await program.run([...connect({}, "--check").slice(0, -3), "--stripe-url", old.url, "--check"]);
-  assert.match(out, /fail {2}Invoices: read +Stripe refuses version 2026-10-28\.endive, .*: update Dunlin/);
+  const [version] = await failures({ "stripe-key-file": "stripe-key", "stripe-url": old.url });
+  assert.match(version!, /Invoices: read +Stripe refuses version 2026-10-28\.endive, .*: update Dunlin/);
   await old.close();
 });
 
-test("a connected account's failed invoice is taken over, and retried at once on request", async () => {
-  await start(connect(), /Connected to Stripe in test mode/);
+test("an account with a wrong key is not connected, and mails need a server and an address", async () => {
+  const port = ["--port", String(connectPort)];
+  const wrong = await program.run(connect({ "stripe-key-file": file("wrong", "rk_test_other") }, ...port));
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.err, /The account was not connected\.\nfail {2}Invoices: read +Stripe does not know the key/);
+  const unknown = await program.run(connect({}, ...port));
+  assert.match(unknown.err, /This account is not connected yet\. Give its key: --stripe-key-file F/);
+});
+
+test("one command connects an account, whose failed invoice is taken over and retried", async () => {
+  const port = ["--port", String(connectPort)];
+  const first = await start(
+    connect({ "stripe-key-file": "stripe-key" }, ...port),
+    /Shadow mode is on: nothing is charged[\s\S]*Connected to Stripe in test mode/,
+  );
+  const [{ id: merchantId }] = JSON.parse((await program.run(["merchant", "list", "--json"])).out) as [{ id: string }];
+  assert.deepEqual(await failures(), [], "the stored key is used");
+  assert.match(
+    (await program.run(connect({}, "--live", ...port))).err,
+    /connected in test mode, and the two modes are/,
+  );
+  await program.run(["merchant", "set", merchantId, "--shadow", "no"]);
+  first.kill("SIGTERM");
+  await once(first, "exit");
+  // The keys are stored, so the next start needs none.
+  const second = await start(connect({}, ...port), /Connected to Stripe in test mode/);
+
   const stripe = new Stripe("sk_test_owner", { host: "127.0.0.1", port: double.port, protocol: "http" });
   const threeHoursAgo = Math.floor(Date.now() / 1_000) - 3 * 3_600;
   const clock = await stripe.testHelpers.testClocks.create({ frozen_time: threeHoursAgo });
@@ -167,7 +165,7 @@ test("a connected account's failed invoice is taken over, and retried at once on
     assert.fail(`${what} did not happen`);
   };
   await until(async () => (await invoice()).auto_advance === false, "the take-over");
-  assert.match((await invoice()).metadata!.dunlin!, /^dunlin-/);
+  assert.equal((await invoice()).metadata!.dunlin, `dunlin-${merchantId}`);
   assert.equal((await charges()).length, 1);
   const retried = await program.run(["recovery", "retry-now", (await invoice()).id]);
   assert.equal(retried.code, 0, retried.err);
@@ -176,4 +174,10 @@ test("a connected account's failed invoice is taken over, and retried at once on
     const { out } = await program.run(["explain", (await invoice()).id]);
     return /failed/.test(out.split("\n")[1] ?? "");
   }, "its outcome");
+
+  const ended = await program.run(connect({}, "--disconnect"));
+  assert.match(ended.out, /Disconnected\. 1 invoice was given back to Stripe\./, ended.err);
+  assert.deepEqual([(await invoice()).auto_advance, (await invoice()).metadata], [true, {}]);
+  if (second.exitCode === null) await once(second, "exit");
+  assert.equal(second.exitCode, 1);
 });

@@ -34,8 +34,10 @@ export interface Account {
   /** Throws a 404 of Stripe's if there is none of this kind. */
   get<T>(kind: string, id: string): T;
   find<T>(kind: string, id: string): T | undefined;
-  /** Newest first, as lists are answered. */
-  list<T>(kind: string): T[];
+  /** Oldest first. Not a copy. */
+  list<T>(kind: string): readonly T[];
+  /** Those with a value in one of `INDEXED`, oldest first. */
+  listBy<T>(kind: string, field: string, value: string): readonly T[];
   remove(id: string): void;
   /** Runs `task` at a time in seconds. */
   at(seconds: number, clockId: string | null, task: () => void): void;
@@ -46,12 +48,35 @@ export interface Account {
   emit(type: string, object: StoredObject, previous?: Record<string, unknown>): void;
 }
 
+/** Fields by which objects are found; an object never changes them. */
+export const INDEXED: Readonly<Record<string, Readonly<Record<string, (object: never) => unknown>>>> = {
+  charge: {
+    customer: ({ customer }: Stripe.Charge) => customer,
+    payment_intent: ({ payment_intent }: Stripe.Charge) => payment_intent,
+  },
+  invoice: {
+    customer: ({ customer }: Stripe.Invoice) => customer,
+    subscription: ({ parent }: Stripe.Invoice) => parent?.subscription_details?.subscription,
+  },
+  invoice_payment: {
+    invoice: ({ invoice }: Stripe.InvoicePayment) => invoice,
+    payment_intent: ({ payment }: Stripe.InvoicePayment) => payment.payment_intent,
+  },
+  dispute: { charge: ({ charge }: Stripe.Dispute) => charge },
+};
+
 const DAY_S = 86_400;
 const EVENTS_KEPT_S = 30 * DAY_S;
 
 export function createAccount({ now, livemode = false, apiVersion, onEvent }: AccountOptions): Account {
   const objects = new Map<string, StoredObject>();
   const byKind = new Map<string, StoredObject[]>();
+  const byField = new Map<string, StoredObject[]>();
+  const keep = (map: Map<string, StoredObject[]>, key: string, object: StoredObject) => {
+    const kept = map.get(key);
+    if (kept) kept.push(object);
+    else map.set(key, [object]);
+  };
   /** By clock, oldest first. */
   const tasks = new Map<string | null, Task[]>();
   let ids = 0;
@@ -67,9 +92,9 @@ export function createAccount({ now, livemode = false, apiVersion, onEvent }: Ac
     newId: (prefix) => `${prefix}_1D${(++ids).toString(36).padStart(22, "0")}`,
     add(object) {
       objects.set(object.id, object);
-      const kind = byKind.get(object.object) ?? [];
-      byKind.set(object.object, kind);
-      kind.push(object);
+      keep(byKind, object.object, object);
+      for (const [field, read] of Object.entries(INDEXED[object.object] ?? {}))
+        keep(byField, `${object.object} ${field} ${read(object as never)}`, object);
       return object;
     },
     get<T>(kind: string, id: string): T {
@@ -82,7 +107,8 @@ export function createAccount({ now, livemode = false, apiVersion, onEvent }: Ac
       const found = objects.get(id);
       return found?.object === kind ? (found as T) : undefined;
     },
-    list: <T>(kind: string) => [...((byKind.get(kind) ?? []) as T[])].reverse(),
+    list: <T>(kind: string) => (byKind.get(kind) ?? []) as T[],
+    listBy: <T>(kind: string, field: string, value: string) => (byField.get(`${kind} ${field} ${value}`) ?? []) as T[],
     remove(id) {
       const object = objects.get(id);
       if (!object) return;

@@ -14,7 +14,7 @@ const COMPARISONS: Readonly<Record<string, (a: number, b: number) => boolean>> =
 /**
  * Answers a list as Stripe does: newest first, by cursor, within `created`.
  *
- * @param all  newest first
+ * @param all  oldest first, so in the order of their ids
  */
 export function answerList<T extends { id: string; created?: number }>(
   all: readonly T[],
@@ -25,22 +25,31 @@ export function answerList<T extends { id: string; created?: number }>(
   const limit = fields.limit === undefined ? 10 : Number(fields.limit);
   if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX)
     throw invalidRequest("This value must be between 1 and 100.", { param: "limit" });
-  let rows = all.filter((each) => filter(each) && isWithin(each.created, fields.created));
-  const after = textOf(fields.starting_after);
-  const before = textOf(fields.ending_before);
-  if (after !== undefined) rows = rows.slice(indexOf(rows, after, "starting_after") + 1);
-  else if (before !== undefined) {
-    const newer = rows.slice(0, indexOf(rows, before, "ending_before"));
-    return { ...listOf(newer.slice(-limit), url), has_more: newer.length > limit };
+  const [after, before] = [textOf(fields.starting_after), textOf(fields.ending_before)];
+  const rows: T[] = [];
+  const take = (object: T) => filter(object) && isWithin(object.created, fields.created) && rows.push(object) > limit;
+  if (after === undefined && before !== undefined) {
+    for (let at = indexOf(all, before, "ending_before") + 1; at < all.length; at++) if (take(all[at]!)) break;
+    return { ...listOf(rows.slice(0, limit).reverse(), url), has_more: rows.length > limit };
   }
+  const end = after === undefined ? all.length : indexOf(all, after, "starting_after");
+  for (let at = end - 1; at >= 0; at--) if (take(all[at]!)) break;
   return { ...listOf(rows.slice(0, limit), url), has_more: rows.length > limit };
 }
 
+/** The numbers in ids rise; the letters before them may differ. */
 function indexOf(rows: readonly { id: string }[], id: string, param: string): number {
-  const index = rows.findIndex((each) => each.id === id);
-  if (index < 0) throw invalidRequest(`No such object: '${id}'`, { code: "resource_missing", param });
-  return index;
+  let [low, high] = [0, rows.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (numberIn(rows[middle]!.id) < numberIn(id)) low = middle + 1;
+    else high = middle;
+  }
+  if (rows[low]?.id !== id) throw invalidRequest(`No such object: '${id}'`, { code: "resource_missing", param });
+  return low;
 }
+
+const numberIn = (id: string) => id.slice(id.indexOf("_"));
 
 function isWithin(created: number | undefined, range: FormValue | undefined): boolean {
   if (range === undefined || created === undefined) return true;

@@ -1,5 +1,5 @@
 import type Stripe from "stripe";
-import type { Account, StoredObject } from "./account.ts";
+import { type Account, INDEXED, type StoredObject } from "./account.ts";
 import type { Billing } from "./billing.ts";
 import { addInterval } from "./billing.ts";
 import type { FormFields } from "./form-body.ts";
@@ -45,21 +45,28 @@ const byId =
   (kind: string): Route["answer"] =>
   ({ account, ids }) =>
     account.get(kind, ids[0]!);
+/** Filters by fields of the query; one that is indexed finds the rows. */
 const list =
   <T extends StoredObject>(
     kind: string,
     path: string,
     filters: Readonly<Record<string, (object: T) => unknown>> = {},
   ): Route["answer"] =>
-  ({ account, fields }) =>
-    answerList(account.list<T>(kind), fields, path, (object) =>
-      Object.entries(filters).every(
-        ([name, read]) => textOf(fields[name]) === undefined || read(object) === fields[name],
-      ),
-    );
+  ({ account, fields }) => {
+    const given = Object.entries(filters).filter(([name]) => textOf(fields[name]) !== undefined);
+    const indexed = given.find(([name]) => INDEXED[kind]?.[name]);
+    const rows = indexed ? account.listBy<T>(kind, indexed[0], textOf(fields[indexed[0]])!) : account.list<T>(kind);
+    return answerList(rows, fields, path, (object) => given.every(([name, read]) => read(object) === fields[name]));
+  };
 
 const invoiceOf = ({ account, ids }: RouteContext) => account.get<Stripe.Invoice>("invoice", ids[0]!);
 const subscriptionIdOf = ({ parent }: Stripe.Invoice) => parent?.subscription_details?.subscription ?? null;
+
+const listInvoicePayments = list<Stripe.InvoicePayment>("invoice_payment", "/v1/invoice_payments", {
+  invoice: ({ invoice }) => invoice,
+  payment_intent: ({ payment }) => payment.payment_intent,
+  status: ({ status }) => status,
+});
 
 export const ROUTES: readonly Route[] = [
   get("/v1/account", null, ({ account }) => ({
@@ -244,14 +251,11 @@ export const ROUTES: readonly Route[] = [
     context.billing.voidInvoice(invoiceOf(context));
     return invoiceOf(context);
   }),
-  get(
-    "/v1/invoice_payments",
-    "invoice_read",
-    list<Stripe.InvoicePayment>("invoice_payment", "/v1/invoice_payments", {
-      invoice: ({ invoice }) => invoice,
-      status: ({ status }) => status,
-    }),
-  ),
+  get("/v1/invoice_payments", "invoice_read", (context) => {
+    const intent = (context.fields.payment as FormFields | undefined)?.payment_intent;
+    const fields = intent === undefined ? context.fields : { ...context.fields, payment_intent: intent };
+    return listInvoicePayments({ ...context, fields });
+  }),
   get("/v1/invoice_payments/:id", "invoice_read", byId("invoice_payment")),
 
   get("/v1/payment_intents/:id", "payment_intent_read", byId("payment_intent")),
@@ -379,6 +383,6 @@ export const ROUTES: readonly Route[] = [
 
 /** Lists that Stripe leaves out unless `expand` asks for them. */
 export function expandPayments(account: Account, invoice: Stripe.Invoice): Stripe.Invoice {
-  const own = account.list<Stripe.InvoicePayment>("invoice_payment").filter(({ invoice: id }) => id === invoice.id);
+  const own = [...account.listBy<Stripe.InvoicePayment>("invoice_payment", "invoice", invoice.id)].reverse();
   return { ...invoice, payments: listOf(own, `/v1/invoice_payments?invoice=${invoice.id}`) };
 }

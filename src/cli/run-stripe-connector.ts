@@ -1,0 +1,262 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createHealth, createHealthServer, type Health } from "../../connectors/kit/health.ts";
+import { createConnectorListener } from "../../connectors/kit/listener.ts";
+import { startLoops } from "../../connectors/kit/loops.ts";
+import { createOptOutLinks } from "../../connectors/kit/messages/opt-out.ts";
+import { createMessages, type Messages } from "../../connectors/kit/messages/send-messages.ts";
+import { loadTemplates, TemplateError } from "../../connectors/kit/messages/templates.ts";
+import { createClient } from "../../connectors/kit/sdk.ts";
+import { type ConnectorStore, createConnectorStore } from "../../connectors/kit/store.ts";
+import { type BackfillProgress, readBackfill } from "../../connectors/stripe/backfill.ts";
+import { createStripeClient, createStripeConnector, type StripeConnector } from "../../connectors/stripe/connector.ts";
+import { readMessageFacts } from "../../connectors/stripe/message-facts.ts";
+import { createMailer } from "../auth/mail.ts";
+import type { ConnectionSecrets, ConnectionSettings } from "../domain/connection.ts";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
+import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
+import { ensureLocalCertificate } from "../http/local-certificate.ts";
+import { requestBacktest } from "../jobs/backtest-job.ts";
+import { reportConnection } from "../tables/connections.ts";
+import { type CommandContext, CommandFailure, EXIT_CODES, type OpenedDatabase, UsageError } from "./command.ts";
+import { createProgressLine } from "./progress-line.ts";
+
+const MESSAGE_TEXTS = join(import.meta.dirname, "../../connectors/kit/messages/texts");
+/** Below the 25 requests per second that Stripe allows in test mode, and the 100 in live mode. */
+const CALLS_PER_SECOND = { test: 20, live: 80 };
+const SIGNATURE_TOLERANCE_S = 300;
+/** On a clock that runs faster, polls come more often than every 10 seconds. */
+const POLL_MS = { real: 10_000, fast: 250 };
+const HEARTBEAT_MS = 2_000;
+const KEPT_DAYS = 400;
+
+export interface ConnectorRun {
+  merchantId: string;
+  isLive: boolean;
+  secrets: ConnectionSecrets;
+  settings: ConnectionSettings;
+  host: string;
+  port: number;
+  metricsPort: number | undefined;
+  callsPerSecond: number | undefined;
+  stripeUrl: URL | undefined;
+}
+
+/** The connector's rows. */
+export const storeOf = ({ db }: Pick<OpenedDatabase, "db">, merchantId: string): ConnectorStore =>
+  createConnectorStore(db, { merchantId, connection: "stripe" });
+
+export async function loadOwnCertificate({ settings: { dataDir, baseUrl }, realNow }: CommandContext) {
+  const made = await ensureLocalCertificate(join(dataDir, "tls"), new URL(baseUrl).hostname, realNow());
+  return { ...made, ca: readFileSync(made.caFile, "utf8") };
+}
+
+/** Serves one Stripe account until the process is asked to stop. */
+export async function runStripeConnector(context: CommandContext, opened: OpenedDatabase, run: ConnectorRun) {
+  const { ports } = opened;
+  const { log } = context;
+  const { merchantId, secrets, settings } = run;
+  const store = storeOf(opened, merchantId);
+  const mode = run.isLive ? "live" : "test";
+  const health = createHealth({ store, name: `stripe, ${mode} mode`, now: ports.now });
+  const { cert, key, ca } = await loadOwnCertificate(context);
+  const dunlin = createClient({ baseUrl: context.settings.baseUrl, apiKey: secrets.apiKey, ca });
+  const stripe = createStripeClient(secrets.providerKey, run.stripeUrl);
+  const links = settings.publicUrl === null ? null : createOptOutLinks(settings.publicUrl, secrets.token);
+  let messages: Messages | null = null;
+  const connector = createStripeConnector({
+    stripe,
+    isLive: run.isLive,
+    webhookSecrets: secrets.webhookSecrets,
+    dunlin,
+    dunlinToken: secrets.token,
+    store,
+    mark: markOf(merchantId),
+    completeDunning: settings.whenOver,
+    callsPerSecond: run.callsPerSecond ?? CALLS_PER_SECOND[mode],
+    signatureToleranceS: SIGNATURE_TOLERANCE_S * ports.clockRate,
+    askForCard: async (action, customerId) =>
+      messages ? messages.askForCard(action, customerId) : "The customer has to change the card; messages are off.",
+    onCall: health.onCall,
+    now: ports.now,
+    nowMs: context.monotonicMs,
+    sleep,
+    log: (level, message, fields) => log[level](fields ?? {}, message),
+  });
+  messages = createMessaging(context, opened, run, store, connector, links);
+  const listener = createConnectorListener({
+    dunlinReceiver: connector.dunlinReceiver,
+    providerPath: "/stripe",
+    receiveFromProvider: (body, { "stripe-signature": signature }) =>
+      connector.receive(body, typeof signature === "string" ? signature : undefined),
+    optOut: links && {
+      links,
+      record: (customerId) => store.messages.optOut(customerId, ports.now()),
+    },
+    onError: (error) => health.onError("webhooks", error),
+  });
+  const server = createServer({ cert, key }, listener);
+  const port = await listen(server, run.port, run.host, "--port");
+  const healthServer = run.metricsPort === undefined ? null : createHealthServer(health);
+  const metricsPort = healthServer && (await listen(healthServer, run.metricsPort!, "127.0.0.1", "--metrics-port"));
+  printStart(context, run, port, metricsPort);
+  const gone = Promise.withResolvers<void>();
+  const loops = startLoops(
+    createSteps({ context, opened, run, store, connector, messages, health, onGone: gone.resolve }),
+    {
+      sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+      onError(name, error) {
+        health.onError(name, error);
+        log.warn({ problem: String(error) }, `connector.${name}-failed`);
+      },
+    },
+  );
+  const wasRemoved = await Promise.race([context.stopped.then(() => false), gone.promise.then(() => true)]);
+  for (const each of [server, healthServer]) {
+    each?.closeAllConnections();
+    each?.close();
+  }
+  await loops.stop();
+  await connector.stop();
+  dunlin.close();
+  if (wasRemoved) throw new CommandFailure("The connection was removed, so the connector ended.");
+  return EXIT_CODES.ok;
+}
+
+/** On invoices that Dunlin handles for a merchant. */
+export const markOf = (merchantId: string) => `dunlin-${merchantId}`;
+
+async function listen(
+  server: { listen(port: number, host: string): unknown; address(): AddressInfo | string | null },
+  port: number,
+  host: string,
+  option: string,
+): Promise<number> {
+  server.listen(port, host);
+  await once(server as never, "listening").catch((error: Error) => {
+    throw new CommandFailure(`${option}: ${error.message}`);
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+function createMessaging(
+  { settings: { mail } }: CommandContext,
+  { ports }: OpenedDatabase,
+  { settings: { messages: policy } }: ConnectorRun,
+  store: ConnectorStore,
+  { account }: StripeConnector,
+  links: ReturnType<typeof createOptOutLinks> | null,
+): Messages | null {
+  if (policy === null) return null;
+  if (mail === null)
+    throw new UsageError("--messages on needs a mail server: set DUNLIN_SMTP_URL and DUNLIN_MAIL_FROM.");
+  if (links === null)
+    throw new UsageError(
+      "--messages on needs --public-url: each mail has a link by which the customer ends the mails.",
+    );
+  const mailer = createMailer(mail);
+  try {
+    return createMessages({
+      store,
+      links,
+      templates: loadTemplates([MESSAGE_TEXTS, ...(policy.templates === null ? [] : [policy.templates])]),
+      policy: {
+        quietHours: { zone: policy.zone, from: policy.quietFrom, to: policy.quietTo },
+        most: policy.most,
+        everyDays: policy.everyDays,
+      },
+      readFacts: (invoiceId) => readMessageFacts(account, invoiceId),
+      sendMail: mailer.send,
+      now: ports.now,
+    });
+  } catch (error) {
+    if (error instanceof TemplateError) throw new UsageError(`--templates: ${error.message}.`);
+    throw error;
+  }
+}
+
+function printStart(
+  { print }: CommandContext,
+  { isLive, host, settings }: ConnectorRun,
+  port: number,
+  metricsPort: number | null,
+) {
+  print(`Connected to Stripe in ${isLive ? "live" : "test"} mode.   Ctrl-C stops it`);
+  print(`  Stripe's webhooks   ${settings.publicUrl ?? `https://${host}:${port}`}/stripe`);
+  if (settings.publicUrl !== null) print(`  Your proxy's target https://${host}:${port}`);
+  print(`  Mails to customers  ${settings.messages ? "on" : "off"}`);
+  if (metricsPort !== null) print(`  Health, metrics     http://127.0.0.1:${metricsPort}/`);
+}
+
+interface Steps {
+  context: CommandContext;
+  opened: OpenedDatabase;
+  run: ConnectorRun;
+  store: ConnectorStore;
+  connector: StripeConnector;
+  messages: Messages | null;
+  health: Health;
+  /** Called when the connection was removed. */
+  onGone(): void;
+}
+
+function createSteps({ context, opened, run, store, connector, messages, health, onGone }: Steps) {
+  const { db, ports } = opened;
+  const pollMs = ports.clockRate > 1 ? POLL_MS.fast : POLL_MS.real;
+  let isPaused = true;
+  const unlessPaused = (work: () => Promise<number>) => async () => (isPaused ? 0 : work());
+  const showProgress = createProgressLine(context);
+  return [
+    {
+      name: "heartbeat",
+      everyMs: HEARTBEAT_MS,
+      async run() {
+        const pausedAt = await reportConnection(db, run.merchantId, "stripe", ports.now());
+        if (pausedAt === undefined) onGone();
+        isPaused = pausedAt !== null;
+        health.setPaused(isPaused);
+        return 0;
+      },
+    },
+    { name: "events", everyMs: pollMs, run: () => connector.pollEvents().then(() => 0) },
+    { name: "changes", everyMs: Math.min(500, pollMs), run: connector.drainHints },
+    { name: "charges", everyMs: Math.min(500, pollMs), run: unlessPaused(connector.executeDue) },
+    { name: "messages", everyMs: pollMs, run: unlessPaused(async () => messages?.sendDue() ?? 0) },
+    { name: "releases", everyMs: 60_000, run: connector.releaseEnded },
+    {
+      name: "history",
+      everyMs: 60_000,
+      async run() {
+        if ((await readBackfill({ store }))?.phase === "done") return 0;
+        const progress = await connector.backfillPage(run.settings.historyDays);
+        showProgress(formatBackfill(progress));
+        if (progress.phase !== "done") return 1;
+        context.log.info(progress.counts, "connector.history-read");
+        // The console shows it beside the figures of shadow mode.
+        await requestBacktest(db, run.merchantId, COMMAND_LINE_ACTOR, ports);
+        return 0;
+      },
+    },
+    {
+      name: "pruning",
+      everyMs: HOUR_MS,
+      run: () => store.prune(new Date(ports.now().getTime() - KEPT_DAYS * DAY_MS)).then(() => 0),
+    },
+  ];
+}
+
+const BAR_WIDTH = 20;
+const PHASES = ["subscriptions", "invoices", "charges"] as const;
+
+/** Such as `History [██████··············] invoices 31 %   400 subscriptions, 1,200 invoices, 0 charges`. */
+function formatBackfill({ phase, share, counts }: BackfillProgress): string {
+  const count = PHASES.map((each) => `${counts[each].toLocaleString("en")} ${each}`).join(", ");
+  if (phase === "done") return `History read: ${count}`;
+  const filled = Math.round(share * BAR_WIDTH);
+  const bar = "█".repeat(filled) + "·".repeat(BAR_WIDTH - filled);
+  return `History [${bar}] ${phase} ${Math.round(share * 100)} %   ${count}`;
+}
