@@ -3,6 +3,7 @@ import { ROLE_OPERATIONS, type RoleOperation } from "../domain/role.ts";
 import type { Pages } from "../http/api.ts";
 import { answerPageError } from "./answer-page-error.ts";
 import { assetRoutes } from "./assets/assets.ts";
+import { connectionRoutes } from "./connection/connection-page.ts";
 import { type Console, type ConsoleOptions, type PageHandler, redirectTo, sendHtml } from "./console.ts";
 import { isCrossSite, safePath } from "./cross-site.ts";
 import { deliveryListRoutes } from "./deliveries/delivery-list-page.ts";
@@ -124,6 +125,7 @@ const ROUTES = [
   deliveryListRoutes,
   replayRoutes,
   deliveryDetailRoutes,
+  connectionRoutes,
   requestRoutes,
   importRoutes,
   backtestRoutes,

@@ -8,6 +8,7 @@ const NAVIGATION = [
   ["/invoices", "Invoices", null],
   ["/experiments", "Experiments", null],
   ["/deliveries", "Deliveries", null],
+  ["/connection", "Connection", null],
   ["/requests", "Requests", null],
   ["/import", "Import", null],
   ["/backtest", "Backtest", null],

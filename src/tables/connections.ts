@@ -133,22 +133,23 @@ export interface ConnectorProblem {
 
 const PROBLEMS = prepared(
   "connector_problems",
-  `select * from (
-     (select 'change' as kind, object_id as id, problem, tries, due_at as "dueAt" from connector_hints
-      where merchant_id = $1 and connection = $2 and problem is not null order by due_at limit $3)
-     union all
-     (select 'event', id, problem, tries, due_at from connector_events
-      where merchant_id = $1 and connection = $2 and problem is not null order by kept_at desc limit $3)
-     union all
-     (select 'action', id, problem, tries, due_at from connector_actions
+  `select kind, id, problem, tries, "dueAt" from (
+     (select 1 as rank, 'action' as kind, id, problem, tries, due_at as "dueAt" from connector_actions
       where merchant_id = $1 and connection = $2 and ended_at is null and problem is not null order by due_at limit $3)
      union all
-     (select 'message', id, problem, tries, case when ended_at is null then due_at end from connector_messages
+     (select 2, 'event', id, problem, tries, due_at from connector_events
+      where merchant_id = $1 and connection = $2 and problem is not null order by kept_at desc limit $3)
+     union all
+     (select 4, 'change', object_id, problem, tries, due_at from connector_hints
+      where merchant_id = $1 and connection = $2 and problem is not null order by due_at limit $3)
+     union all
+     (select 3, 'message', id, problem, tries, case when ended_at is null then due_at end from connector_messages
       where merchant_id = $1 and connection = $2 and problem is not null and state in ('planned', 'failed')
       order by due_at desc limit $3)
-   ) p limit $3`,
+   ) p order by rank, "dueAt", id limit $3`,
 );
 
+/** Charges come first, because money waits for them. */
 export const listConnectorProblems = async (tx: Tx, merchantId: string, name: ConnectorName, limit: number) =>
   (await tx.run<ConnectorProblem>(PROBLEMS, [merchantId, name, limit])).rows;
 
@@ -196,7 +197,7 @@ export interface ConnectorMessage {
 const MESSAGES = prepared(
   "connector_messages_of_invoice",
   `select invoice_id as "invoiceId", number, state, language, problem, coalesce(ended_at, due_at) as at
-   from connector_messages where merchant_id = $1 and connection = $2 and invoice_id = $3 order by number`,
+   from connector_messages where merchant_id = $1 and connection = $2 and invoice_id = $3 order by number, at`,
 );
 
 export const messagesOfInvoice = async (tx: Tx, merchantId: string, name: ConnectorName, invoiceId: string) =>

@@ -162,6 +162,7 @@ export async function listConsolePages(page: Page): Promise<[name: string, path:
     ["overview", "/overview?days=90"],
     ["decline-codes", "/decline_codes"],
     ["requests", "/requests"],
+    ["connection", "/connection"],
     ["actions", "/actions"],
     ["invoices", "/invoices"],
     ["invoice", invoice],

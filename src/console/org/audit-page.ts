@@ -18,6 +18,7 @@ const AUDITED_NOUNS = [
   "webhook",
   "merchant",
   "customer",
+  "connection",
   "delivery",
   "recovery",
   "experiment",

@@ -2,11 +2,13 @@ import type { Case } from "../../domain/case.ts";
 import { type Invoice, isInRecovery } from "../../domain/invoice.ts";
 import { type ExplainedCase, loadExplainedCase } from "../../explain/load-explained-case.ts";
 import { explainNotStoppable, stopRecovery } from "../../merchants/recovery-requests.ts";
+import { type ConnectorMessage, messagesOfInvoice } from "../../tables/connections.ts";
 import { explanatoryDecisions } from "../../tables/decisions.ts";
 import { listDeliveries } from "../../tables/delivery-states.ts";
 import { conflictsOf } from "../../tables/invoice-conflicts.ts";
 import { actionsOfInvoice, transactionsOfInvoice } from "../../tables/invoice-history.ts";
 import { type ListedInvoice, listInvoices } from "../../tables/invoice-list.ts";
+import { CONNECTED, messageStateWords } from "../connection/connection-page.ts";
 import { type Console, redirectTo } from "../console.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
 import { notFoundError, PageError } from "../page-error.ts";
@@ -15,7 +17,7 @@ import { enumReader, parsePageQuery, uuidReader } from "../page-query.ts";
 import { formField, formNotice, hiddenFields } from "../show/form-fields.ts";
 import { formatMoney } from "../show/number-format.ts";
 import { toSpacedWords } from "../show/state-labels.ts";
-import { factList } from "../show/table.ts";
+import { factList, table } from "../show/table.ts";
 import { formatDuration, timeElement } from "../show/time-format.ts";
 import type { Visit } from "../visit.ts";
 import { conflictNotice } from "./conflict-list.ts";
@@ -49,13 +51,14 @@ async function invoicePage({ ports }: Console, visit: Visit): Promise<Page> {
   const { zone } = visit.person;
   const { decision, done } = parsePageQuery(query, QUERY_READERS);
   const id = params["*"]!;
-  const [explained, listed, actions, deliveries, transactions, conflicts] = await Promise.all([
+  const [explained, listed, actions, deliveries, transactions, conflicts, messages] = await Promise.all([
     loadExplainedCase(db, merchantId, id, ports.now(), explanatoryDecisions),
     listInvoices(db, merchantId, { invoiceId: id }, undefined, 1),
     actionsOfInvoice(db, merchantId, id, SHOWN_ENTRIES_MAX),
     listDeliveries(db, merchantId, { invoiceId: id, limit: SHOWN_ENTRIES_MAX }),
     transactionsOfInvoice(db, merchantId, id, SHOWN_ENTRIES_MAX),
     conflictsOf(db, merchantId, [id]),
+    messagesOfInvoice(db, merchantId, CONNECTED, id),
   ]);
   if (!explained) throw notFoundError("invoice with this id");
   const { invoice, case: recoveryCase, earlierCases } = explained;
@@ -79,6 +82,7 @@ async function invoicePage({ ports }: Console, visit: Visit): Promise<Page> {
 <div class="columns"><section><h2>Invoice</h2>${invoiceFacts(explained, zone)}</section>
 ${latest && recoveryCase && html`<section><h2>Recovery</h2>${recoveryFacts(latest, recoveryCase, isWaiting, zone)}</section>`}</div>
 ${open && may("stop") && stopForm(open)}
+${messages.length > 0 && messageSection(messages, zone)}
 <h2>Questions and answers</h2>
 ${answerList(explained)}
 <h2>Timeline</h2>
@@ -127,6 +131,22 @@ function recoveryFacts(
       : null,
   ]);
 }
+
+const messageSection = (
+  messages: readonly ConnectorMessage[],
+  zone: string,
+): Html => html`<h2>Mails to the customer</h2>
+${table(
+  "Mails to the customer",
+  [
+    { head: "Mail", cell: ({ number }: ConnectorMessage) => (number === 1 ? "First mail" : `Reminder ${number - 1}`) },
+    { head: "State", cell: ({ state }) => messageStateWords(state) },
+    { head: "Time", cell: ({ at }) => timeElement(at, zone) },
+    { head: "Language", cell: ({ language }) => language },
+    { head: "Note", cell: ({ problem }) => problem && html`<div class="long">${problem}</div>` },
+  ],
+  messages,
+)}`;
 
 function hiddenDecisions({ case: recoveryCase, decisions }: ExplainedCase): string | null {
   const total = decisions.at(-1)?.number ?? 0;
