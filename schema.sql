@@ -320,6 +320,7 @@ create table connector_invoices (
   since timestamptz not null,
   ended_at timestamptz,
   released_at timestamptz,
+  checked_at timestamptz,
   constraint connector_invoices_pkey primary key (merchant_id, connection, invoice_id)
 );
 alter table connector_invoices alter column merchant_id set (n_distinct=1);
@@ -331,6 +332,7 @@ create policy wall on connector_invoices using (((merchant_id = ( select (nullif
 comment on table connector_invoices is 'Invoices whose retries by the provider are off, because Dunlin handles them.';
 comment on column connector_invoices.ended_at is 'Of the event that says that Dunlin no longer handles it.';
 comment on column connector_invoices.released_at is 'When the provider''s side was left as the merchant chose.';
+comment on column connector_invoices.checked_at is 'When Dunlin was last asked whether it still handles it, in case the event of its end was lost.';
 
 create table connector_messages (
   merchant_id uuid not null,

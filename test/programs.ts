@@ -28,6 +28,7 @@ const PROGRAMS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     process: "./faults/process.ts",
     delivery: "./faults/delivery.ts",
     operations: "./faults/operations.ts",
+    stripe: "./faults/stripe.ts",
     sync: "./faults/sync.ts",
   },
   proof: {

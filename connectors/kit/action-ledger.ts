@@ -58,6 +58,8 @@ export interface ActionLedger {
   endRelease(invoiceId: string, now: Date): Promise<void>;
   /** Invoices that Dunlin no longer handles, and that are not released yet. */
   listUnreleased(limit: number): Promise<string[]>;
+  /** Claims invoices that Dunlin handles and that were not checked since a time. */
+  claimUnchecked(limit: number, before: Date, now: Date): Promise<string[]>;
   isOwned(invoiceId: string): Promise<boolean>;
   setCustomer(invoiceId: string, customerId: string): Promise<void>;
   ownedInvoicesOf(customerId: string): Promise<string[]>;
@@ -136,6 +138,14 @@ const UNRELEASED = statement(
   `select invoice_id as id from connector_invoices
    where ${SCOPE} and ended_at is not null and released_at is null order by ended_at limit $3`,
 );
+const CLAIM_UNCHECKED = statement(
+  "claim_unchecked",
+  `update connector_invoices set checked_at = $5
+   where ${SCOPE} and invoice_id in (
+     select invoice_id from connector_invoices
+     where ${SCOPE} and ended_at is null and coalesce(checked_at, since) < $4 order by coalesce(checked_at, since) limit $3)
+   returning invoice_id as id`,
+);
 const OWNED = statement(
   "is_owned",
   `select 1 from connector_invoices where ${SCOPE} and invoice_id = $3 and ended_at is null`,
@@ -186,6 +196,7 @@ export function createActionLedger(run: RunScoped): ActionLedger {
       await run(FORGET, invoiceId);
     },
     listUnreleased: (limit) => ids(UNRELEASED, limit),
+    claimUnchecked: (limit, before, at) => ids(CLAIM_UNCHECKED, limit, before, at),
     isOwned: async (invoiceId) => (await run(OWNED, invoiceId)).rowCount === 1,
     async setCustomer(invoiceId, customerId) {
       await run(SET_CUSTOMER, invoiceId, customerId);

@@ -3,7 +3,6 @@ import { idOf, type StripeAccount } from "./stripe-account.ts";
 
 /** The events after which an object has to be read again. */
 export const EVENT_TYPES = [
-  "invoice.finalized",
   "invoice.paid",
   "invoice.payment_failed",
   "invoice.updated",

@@ -1,14 +1,14 @@
 import Stripe from "stripe";
 import { forEachAtOnce } from "../kit/loops.ts";
 import { createPacer } from "../kit/pacer.ts";
-import { type Client, createWebhookReceiver, type WebhookReceiver } from "../kit/sdk.ts";
+import { type Client, createWebhookReceiver, DunlinError, type WebhookReceiver } from "../kit/sdk.ts";
 import type { ConnectorStore, Hint } from "../kit/store.ts";
 import { type BackfillProgress, backfillPage } from "./backfill.ts";
 import { changedObjectsOf, EVENT_TYPES } from "./changed-objects.ts";
 import { type Executing, executeAction } from "./execute-action.ts";
 import { type CompleteDunning, followEvent, release } from "./follow-dunlin.ts";
 import { API_VERSION, createStripeAccount, isRateLimit, type StripeAccount } from "./stripe-account.ts";
-import { syncInvoice, syncSubscription } from "./sync-invoice.ts";
+import { pushRecords, type Records, readInvoiceAgain, readSubscriptionAgain } from "./sync-invoice.ts";
 
 export interface ConnectorOptions {
   stripe: Stripe;
@@ -16,7 +16,7 @@ export interface ConnectorOptions {
   isLive: boolean;
   /** Signs Stripe's webhooks; two during a rotation. */
   webhookSecrets: readonly string[];
-  dunlin: Pick<Client, "ingest">;
+  dunlin: Pick<Client, "ingest" | "invoices">;
   /** The bearer token in Dunlin's webhooks. */
   dunlinToken: string;
   store: ConnectorStore;
@@ -49,7 +49,10 @@ export interface StripeConnector {
   drainHints(): Promise<number>;
   /** Carries out due actions. Returns how many were tried. */
   executeDue(): Promise<number>;
-  /** Gives invoices back whose release was interrupted. Returns how many. */
+  /**
+   * Gives invoices back whose release was interrupted, or whose end Dunlin could not deliver: Dunlin gives a webhook up after some days
+   * without an answer. Returns how many.
+   */
   releaseEnded(): Promise<number>;
   /** Reads a page of the account's history from `days` ago on. */
   backfillPage(days: number): Promise<BackfillProgress>;
@@ -64,6 +67,8 @@ const CLAIM_MS = 5 * 60_000;
 const HINT_DELAY_MAX_MS = 60 * 60_000;
 /** The outcome of a charge is known soon, and its own process pushes it. */
 const CHARGING_DELAY_MS = 2_000;
+/** How often Dunlin is asked about an invoice that it handles; service time. */
+const CHECK_EVERY_MS = 6 * 3_600_000;
 /** Stripe may list an event a little after its time. */
 const EVENTS_OVERLAP_S = 30;
 const EVENTS_KEPT_S = 30 * 86_400;
@@ -103,24 +108,69 @@ export function createStripeConnector(options: ConnectorOptions): StripeConnecto
     await store.writeCursor("last-event", new Date(event.created * 1_000).toISOString());
   }
 
-  /** Returns false if it has to wait. */
-  async function readAgain(objectId: string): Promise<boolean> {
-    if (objectId.startsWith("cus_")) await store.hint(await store.ownedInvoicesOf(objectId), now());
-    else if (objectId.startsWith("sub_")) await syncSubscription(executing, objectId);
-    else if (await store.isCharging(objectId)) return false;
-    else await syncInvoice(executing, objectId);
-    return true;
+  const later = (ms: number) => new Date(now().getTime() + ms);
+
+  async function failHint(hint: Hint, error: unknown) {
+    const delayMs = Math.min(HINT_DELAY_MAX_MS, 2_000 * 2 ** Math.min(hint.tries, 12));
+    await store.failHint(hint, later(delayMs), String(error));
+    log("warn", "connector.sync-failed", { objectId: hint.objectId, problem: String(error) });
   }
 
-  async function drainHint(hint: Hint) {
-    const later = (ms: number) => new Date(now().getTime() + ms);
+  /** Returns the records of a changed object; null: there are none. Undefined: it has to wait. */
+  async function readAgain(objectId: string): Promise<Records | null | undefined> {
+    if (objectId.startsWith("sub_")) return readSubscriptionAgain(executing, objectId);
+    if (objectId.startsWith("cus_")) {
+      await store.hint(await store.ownedInvoicesOf(objectId), now());
+      return null;
+    }
+    if (await store.isCharging(objectId)) return undefined;
+    return (await readInvoiceAgain(executing, objectId))?.records ?? null;
+  }
+
+  async function readHints(hints: readonly Hint[]): Promise<{ hint: Hint; records: Records }[]> {
+    const read: { hint: Hint; records: Records }[] = [];
+    await forEachAtOnce(hints, CALLS_AT_ONCE, async (hint) => {
+      try {
+        const records = await readAgain(hint.objectId);
+        if (records) read.push({ hint, records });
+        else if (records === null) await store.endHint(hint, now());
+        else await store.hint([hint.objectId], later(CHARGING_DELAY_MS));
+      } catch (error) {
+        await failHint(hint, error);
+      }
+    });
+    return read;
+  }
+
+  /** Dunlin refuses a batch as a whole; alone, only the record that it cannot take fails. */
+  async function pushHints(read: readonly { hint: Hint; records: Records }[]) {
     try {
-      if (await readAgain(hint.objectId)) await store.endHint(hint, now());
-      else await store.hint([hint.objectId], later(CHARGING_DELAY_MS));
+      await pushRecords(
+        executing,
+        read.map(({ records }) => records),
+      );
+      for (const { hint } of read) await store.endHint(hint, now());
     } catch (error) {
-      const delayMs = Math.min(HINT_DELAY_MAX_MS, 2_000 * 2 ** Math.min(hint.tries, 12));
-      await store.failHint(hint, later(delayMs), String(error));
-      log("warn", "connector.sync-failed", { objectId: hint.objectId, problem: String(error) });
+      if (read.length === 1 || !(error instanceof DunlinError) || error.code !== 400)
+        for (const { hint } of read) await failHint(hint, error);
+      else for (const each of read) await pushHints([each]);
+    }
+  }
+
+  /** Asks Dunlin about invoices that it handles by our knowledge. */
+  async function checkOwned() {
+    const ids = await store.claimUnchecked(ACTIONS_PER_ROUND, later(-CHECK_EVERY_MS), now());
+    for (const invoiceId of ids) {
+      const askedAt = now();
+      const { recovery } = await dunlin.invoices.explain(invoiceId).catch((error) => {
+        if (error instanceof DunlinError && error.code === 404) return { recovery: "RECOVERY_NONE" };
+        throw error;
+      });
+      if (recovery === "RECOVERY_OPEN") continue;
+      log("warn", "connector.end-missed", { invoiceId });
+      await store.disown(invoiceId, askedAt);
+      await store.dropPlans(invoiceId, askedAt, "Dunlin no longer handles this invoice.");
+      await store.messages.dropPlans(invoiceId, askedAt, "Dunlin no longer handles this invoice.");
     }
   }
 
@@ -157,7 +207,7 @@ export function createStripeConnector(options: ConnectorOptions): StripeConnecto
     },
     async drainHints() {
       const claimed = await store.claimHints(HINTS_PER_ROUND, now(), new Date(now().getTime() + CLAIM_MS));
-      await forEachAtOnce(claimed, CALLS_AT_ONCE, drainHint);
+      await pushHints(await readHints(claimed));
       return claimed.length;
     },
     async executeDue() {
@@ -171,6 +221,7 @@ export function createStripeConnector(options: ConnectorOptions): StripeConnecto
       return due.length;
     },
     async releaseEnded() {
+      await checkOwned();
       const ids = await store.listUnreleased(ACTIONS_PER_ROUND);
       for (const invoiceId of ids) await release(following, invoiceId, now());
       return ids.length;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Client, Transaction } from "../kit/sdk.ts";
+import type { Client, Invoice, Subscription, Transaction } from "../kit/sdk.ts";
 import type { ConnectorStore } from "../kit/store.ts";
 import { type Mapped, mapCharge, mapInvoice, mapNewMethod, mapSubscription, subscriptionIdOf } from "./mapping.ts";
 import { type InvoiceFacts, idOf, type StripeAccount } from "./stripe-account.ts";
@@ -11,14 +11,23 @@ export interface Syncing {
   now(): Date;
 }
 
+/** Records to push, of one object or of many. */
+export interface Records {
+  subscriptions: Subscription[];
+  transactions: Transaction[];
+  invoices: Invoice[];
+}
+
 /**
- * Reads an invoice from Stripe again, and pushes it with its attempts and its subscription. Attempts go first, so that a case opens with its
- * decline known. Safe to repeat: the same content has the same version.
+ * Reads an invoice from Stripe again, with its attempts and its subscription. Safe to repeat: the same content has the same version.
  *
- * @returns the objects as Stripe showed them; null if there is no such invoice
+ * @returns the objects as Stripe showed them, and the records that say so; null if there is no such invoice
  */
-export async function syncInvoice(syncing: Syncing, invoiceId: string): Promise<InvoiceFacts | null> {
-  const { account, store, dunlin } = syncing;
+export async function readInvoiceAgain(
+  syncing: Syncing,
+  invoiceId: string,
+): Promise<{ facts: InvoiceFacts; records: Records } | null> {
+  const { account, store } = syncing;
   const readNo = await store.beginRead();
   const facts = await account.readFacts(invoiceId);
   if (!facts) return null;
@@ -32,10 +41,29 @@ export async function syncInvoice(syncing: Syncing, invoiceId: string): Promise<
   }
   const subscriptions = subscription ? await addVersions(store, [mapSubscription(subscription)], readNo) : [];
   const invoices = await addVersions(store, [mapInvoice(invoice, charges)], readNo);
+  return { facts, records: { subscriptions, transactions, invoices } };
+}
+
+/** Attempts go before invoices, so that a case opens with its decline known. */
+export async function pushRecords({ dunlin }: Pick<Syncing, "dunlin">, all: readonly Records[]) {
+  const subscriptions = latestOf(all.flatMap((records) => records.subscriptions));
+  const transactions = latestOf(all.flatMap((records) => records.transactions));
+  const invoices = latestOf(all.flatMap((records) => records.invoices));
   if (subscriptions.length > 0) await dunlin.ingest.subscriptions(subscriptions);
   if (transactions.length > 0) await dunlin.ingest.transactions(transactions);
   if (invoices.length > 0) await dunlin.ingest.invoices(invoices);
-  return facts;
+}
+
+/** One version of each record: the last, because two invoices may bring the same subscription. */
+const latestOf = <Row extends { id: string }>(rows: readonly Row[]): Row[] => [
+  ...new Map(rows.map((row) => [row.id, row])).values(),
+];
+
+/** Reads an invoice again and pushes it. */
+export async function syncInvoice(syncing: Syncing, invoiceId: string): Promise<InvoiceFacts | null> {
+  const read = await readInvoiceAgain(syncing, invoiceId);
+  if (read) await pushRecords(syncing, [read.records]);
+  return read?.facts ?? null;
 }
 
 async function mapCharges(store: ConnectorStore, { invoice, charges, wonCharges }: InvoiceFacts, isOwned: boolean) {
@@ -67,13 +95,13 @@ async function findNewMethod(
   return at === undefined ? null : ({ ...record, createdAt: at, updatedAt: at } as Transaction);
 }
 
-/** Reads a subscription again. Its end also ends the recovery of its invoices. */
-export async function syncSubscription({ account, store, dunlin }: Syncing, id: string): Promise<void> {
+/** Reads a subscription again. Its end also ends the recovery of its invoices. Null: there is none. */
+export async function readSubscriptionAgain({ account, store }: Syncing, id: string): Promise<Records | null> {
   const readNo = await store.beginRead();
   const subscription = await account.readSubscription(id);
-  if (!subscription) return;
-  const records = await addVersions(store, [mapSubscription(subscription)], readNo);
-  if (records.length > 0) await dunlin.ingest.subscriptions(records);
+  if (!subscription) return null;
+  const subscriptions = await addVersions(store, [mapSubscription(subscription)], readNo);
+  return { subscriptions, transactions: [], invoices: [] };
 }
 
 /** Leaves out records that a later read has seen already. */

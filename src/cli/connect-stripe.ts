@@ -100,7 +100,7 @@ async function readGiven(context: CommandContext, values: OptionValues): Promise
     webhookSecrets: webhookSecret?.split(/\s+/).filter(Boolean),
     isLive: values.live === true ? true : undefined,
     stripeUrl: url === undefined ? undefined : new URL(url),
-    callsPerSecond: integerOption(values, "calls-per-second", 1, 100),
+    callsPerSecond: integerOption(values, "calls-per-second", 1, 1_000),
     values,
   };
 }

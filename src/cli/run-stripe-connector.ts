@@ -29,8 +29,11 @@ const MESSAGE_TEXTS = join(import.meta.dirname, "../../connectors/kit/messages/t
 /** Below the 25 requests per second that Stripe allows in test mode, and the 100 in live mode. */
 const CALLS_PER_SECOND = { test: 20, live: 80 };
 const SIGNATURE_TOLERANCE_S = 300;
-/** On a clock that runs faster, polls come more often than every 10 seconds. */
-const POLL_MS = { real: 10_000, fast: 250 };
+/** On a clock that runs faster, loops run more often. */
+const PAUSES_MS = {
+  real: { events: 10_000, changes: 500, charges: 500, messages: 5_000, releases: 60_000 },
+  fast: { events: 250, changes: 100, charges: 50, messages: 100, releases: 2_000 },
+};
 const HEARTBEAT_MS = 2_000;
 const KEPT_DAYS = 400;
 
@@ -206,7 +209,7 @@ interface Steps {
 
 function createSteps({ context, opened, run, store, connector, messages, health, onGone }: Steps) {
   const { db, ports } = opened;
-  const pollMs = ports.clockRate > 1 ? POLL_MS.fast : POLL_MS.real;
+  const pauseMs = PAUSES_MS[ports.clockRate > 1 ? "fast" : "real"];
   let isPaused = true;
   const unlessPaused = (work: () => Promise<number>) => async () => (isPaused ? 0 : work());
   const showProgress = createProgressLine(context);
@@ -222,11 +225,11 @@ function createSteps({ context, opened, run, store, connector, messages, health,
         return 0;
       },
     },
-    { name: "events", everyMs: pollMs, run: () => connector.pollEvents().then(() => 0) },
-    { name: "changes", everyMs: Math.min(500, pollMs), run: connector.drainHints },
-    { name: "charges", everyMs: Math.min(500, pollMs), run: unlessPaused(connector.executeDue) },
-    { name: "messages", everyMs: pollMs, run: unlessPaused(async () => messages?.sendDue() ?? 0) },
-    { name: "releases", everyMs: 60_000, run: connector.releaseEnded },
+    { name: "events", everyMs: pauseMs.events, run: () => connector.pollEvents().then(() => 0) },
+    { name: "changes", everyMs: pauseMs.changes, run: connector.drainHints },
+    { name: "charges", everyMs: pauseMs.charges, run: unlessPaused(connector.executeDue) },
+    { name: "messages", everyMs: pauseMs.messages, run: unlessPaused(async () => messages?.sendDue() ?? 0) },
+    { name: "releases", everyMs: pauseMs.releases, run: connector.releaseEnded },
     {
       name: "history",
       everyMs: 60_000,

@@ -13,7 +13,12 @@ import { CommandFailure, type OpenedDatabase } from "./command.ts";
 import { createKey } from "./key-commands.ts";
 
 /** Permissions of the key with which a connector calls Dunlin. */
-const KEY_PERMISSIONS = ["ingest:subscriptions", "ingest:invoices", "ingest:transactions"] as const;
+const KEY_PERMISSIONS = [
+  "ingest:subscriptions",
+  "ingest:invoices",
+  "ingest:transactions",
+  "read:explanations",
+] as const;
 const TOKEN_BYTES = 32;
 
 export interface NewConnection {

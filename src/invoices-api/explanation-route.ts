@@ -1,4 +1,5 @@
 import type { FastifyRequest } from "fastify";
+import type { Case } from "../domain/case.ts";
 import { buildExplanation } from "../explain/answers.ts";
 import { summarizeInvoice } from "../explain/invoice-summary.ts";
 import { loadExplainedCase } from "../explain/load-explained-case.ts";
@@ -6,6 +7,14 @@ import type { Api } from "../http/api.ts";
 import { explanatoryDecisions } from "../tables/decisions.ts";
 import { checkedId, unknownInvoiceError } from "./invoice-requests-routes.ts";
 import { EXPLANATION_PATH, EXPLANATION_ROUTE } from "./paths.ts";
+
+export const RECOVERY_STATES = ["RECOVERY_OPEN", "RECOVERY_OBSERVED", "RECOVERY_ENDED", "RECOVERY_NONE"] as const;
+
+function recoveryStateOf(recoveryCase: Pick<Case, "arm" | "endReason"> | null): (typeof RECOVERY_STATES)[number] {
+  if (recoveryCase === null) return "RECOVERY_NONE";
+  if (recoveryCase.endReason !== null) return "RECOVERY_ENDED";
+  return recoveryCase.arm === "dunlin" ? "RECOVERY_OPEN" : "RECOVERY_OBSERVED";
+}
 
 /** Returns what `dunlin explain` prints about an invoice. */
 export function explanationRoute(api: Api) {
@@ -21,6 +30,7 @@ export function explanationRoute(api: Api) {
     const answers = buildExplanation(explained).filter(({ applies }) => applies);
     return {
       invoiceId,
+      recovery: recoveryStateOf(explained.case),
       timeZone,
       summary: lines,
       answers: answers.map(({ question, answer }) => ({ question, sentences: answer })),

@@ -64,6 +64,7 @@ test("postpone moves the plan behind the time, and the explanation says so", asy
     return new Date(String(plan!.idealRetryTime)) >= until;
   }, "a later plan");
   const explanation = await invoices.explain(id);
+  assert.equal(explanation.recovery, "RECOVERY_OPEN");
   assert.equal(explanation.invoiceId, id);
   assert.equal(explanation.summary.at(-1)!.label, "Waiting");
   assert.match(JSON.stringify(explanation.answers), /Retries were postponed by hand until/);

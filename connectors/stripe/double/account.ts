@@ -41,6 +41,8 @@ export interface Account {
   remove(id: string): void;
   /** Runs `task` at a time in seconds. */
   at(seconds: number, clockId: string | null, task: () => void): void;
+  /** When the next task is due on the account's own clock, in seconds; null: there is none. */
+  nextTaskAt(): number | null;
   /** Runs all tasks that are due, oldest first. */
   runDue(): void;
   /** Moves a test clock on, task by task, so that each sees its own time. */
@@ -129,6 +131,7 @@ export function createAccount({ now, livemode = false, apiVersion, onEvent }: Ac
       }
       queue.splice(low, 0, { at, run });
     },
+    nextTaskAt: () => tasks.get(null)?.[0]?.at ?? null,
     runDue() {
       for (const [clockId, queue] of tasks)
         while (queue.length > 0 && queue[0]!.at <= account.seconds(clockId)) queue.shift()!.run();

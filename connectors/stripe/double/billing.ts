@@ -28,7 +28,11 @@ export interface Billing {
   setAutoAdvance(invoice: Stripe.Invoice, isOn: boolean): void;
   cancel(subscription: Stripe.Subscription): void;
   credit(invoice: Stripe.Invoice, amount: number): void;
+  /** Who made a charge: the account itself, a request of the API, or the customer on the invoice's page. */
+  originOf(chargeId: string): ChargeMaker | undefined;
 }
+
+export type ChargeMaker = "account" | "request" | "page";
 
 const HOUR_S = 3_600;
 const DAY_S = 86_400;
@@ -39,6 +43,7 @@ export function createBilling({ account, askBank, retryDays, finalAction }: Bill
   const firstAttempts = new Map<string, number>();
   const clockOf = ({ test_clock }: { test_clock?: unknown }) => (test_clock as string | null | undefined) ?? null;
   const payments = new Map<string, Stripe.InvoicePayment>();
+  const makers = new Map<string, ChargeMaker>();
   const invoicesOf = new Map<string, Stripe.Invoice[]>();
   const customerOf = ({ customer }: Stripe.Invoice) => account.get<Stripe.Customer>("customer", customer as string);
   const intentOf = ({ id }: Stripe.Invoice) => {
@@ -105,21 +110,24 @@ export function createBilling({ account, askBank, retryDays, finalAction }: Bill
     const intent = intentOf(invoice)!;
     if (intent.status === "processing") return planRetry(invoice, at + RETRY_AFTER_PROCESSING_S);
     if (!method) return afterFailure(invoice);
-    charge(invoice, intent, method, false);
+    charge(invoice, intent, method, "account");
   }
 
   function charge(
     invoice: Stripe.Invoice,
     intent: Stripe.PaymentIntent,
     method: Stripe.PaymentMethod,
-    onSession: boolean,
+    maker: ChargeMaker,
   ): Attempt {
     intent.amount = invoice.amount_remaining;
     const clockId = clockOf(invoice);
-    return chargeIntent(account, askBank, intent, method, { onSession, clockId }, (ended) => {
+    const onSession = maker === "page";
+    const attempted = chargeIntent(account, askBank, intent, method, { onSession, clockId }, (ended) => {
       if (ended.status === "succeeded" && invoice.status === "open") markPaid(invoice);
       else if (ended.status === "failed" && invoice.status === "open") afterFailure(invoice);
     });
+    makers.set(attempted.charge.id, maker);
+    return attempted;
   }
 
   function afterFailure(invoice: Stripe.Invoice) {
@@ -213,7 +221,7 @@ export function createBilling({ account, askBank, retryDays, finalAction }: Bill
         throw invalidRequest("There is no `default_payment_method` set on this Customer or Invoice.", {
           code: "missing",
         });
-      const { charge: made } = charge(invoice, intent, method, onSession);
+      const { charge: made } = charge(invoice, intent, method, onSession ? "page" : "request");
       if (made.status === "failed")
         throw new StripeApiError(402, {
           ...paymentErrorOf(made, declineOf(made)),
@@ -238,6 +246,7 @@ export function createBilling({ account, askBank, retryDays, finalAction }: Bill
       }
     },
     cancel,
+    originOf: (chargeId) => makers.get(chargeId),
     credit(invoice, amount) {
       if (invoice.status !== "open" && invoice.status !== "paid")
         throw invalidRequest("A credit note can only be issued for an open or a paid invoice.");

@@ -42,6 +42,14 @@ export interface StripeDouble {
   port: number;
   /** Requests by `METHOD path`, with ids replaced by `:id`. */
   requests: Map<string, number>;
+  /** Requests that were refused because there were too many. */
+  refusals(): number;
+  /** Calls a listener with each event of the account. */
+  observe(listener: (event: Stripe.Event) => void): void;
+  /** Lets the next requests fail, and ends those under way without an answer; false: answers again. */
+  setDown(isDown: boolean): void;
+  /** Called after a request was carried out and before it is answered. True: its connection ends without an answer. */
+  onAnswer(hook: ((route: string) => boolean) | null): void;
   /** Runs all work that is due on the account's clock, and waits for its webhooks. */
   runDue(): Promise<void>;
   close(): Promise<void>;
@@ -62,7 +70,15 @@ interface StoredReply {
 export async function startStripeDouble(options: DoubleOptions): Promise<StripeDouble> {
   const { now, apiVersion, keys, monotonicMs, perSecond = 25, livemode = false } = options;
   const reasons: MethodReasons = new Map();
-  const account = createAccount({ now, apiVersion, livemode, onEvent: (event) => webhooks.send(event) });
+  const listeners: ((event: Stripe.Event) => void)[] = [];
+  const tell = (event: Stripe.Event) => {
+    webhooks.send(event);
+    for (const listener of listeners) listener(event);
+  };
+  let refusals = 0;
+  let isDown = false;
+  let answerHook: ((route: string) => boolean) | null = null;
+  const account = createAccount({ now, apiVersion, livemode, onEvent: tell });
   const billing = createBilling({
     account,
     askBank: withTestCards(reasons, options.askBank),
@@ -81,6 +97,7 @@ export async function startStripeDouble(options: DoubleOptions): Promise<StripeD
     allowance.set(key, bucket);
     bucket.tokens = Math.min(perSecond, bucket.tokens + ((at - bucket.at) / 1_000) * perSecond);
     bucket.at = at;
+    if (bucket.tokens < 1) refusals++;
     if (bucket.tokens < 1)
       throw new StripeApiError(429, {
         ...{ type: "invalid_request_error", code: "rate_limit", message: "Request rate limit exceeded." },
@@ -173,9 +190,12 @@ export async function startStripeDouble(options: DoubleOptions): Promise<StripeD
           "stripe-version": apiVersion,
         })
         .end(JSON.stringify(reply));
+    if (isDown) return void request.socket.destroy();
     try {
       account.runDue();
       const reply = answer(request, body);
+      const route = findRoute(request.method!, new URL(request.url!, "http://double").pathname)?.route;
+      if (answerHook?.(`${request.method} ${route?.path}`)) return void request.socket.destroy();
       send(reply.status, reply.body);
     } catch (error) {
       if (error instanceof StripeApiError) send(error.status, { error: error.body });
@@ -199,6 +219,15 @@ export async function startStripeDouble(options: DoubleOptions): Promise<StripeD
     port,
     url: `${options.tls ? "https" : "http"}://127.0.0.1:${port}`,
     requests,
+    refusals: () => refusals,
+    observe: (listener) => void listeners.push(listener),
+    setDown(down) {
+      isDown = down;
+      if (down) server.closeAllConnections();
+    },
+    onAnswer(hook) {
+      answerHook = hook;
+    },
     async runDue() {
       account.runDue();
       await webhooks.idle();

@@ -42,6 +42,8 @@ export interface PostponeReply {
 export interface Explanation {
   /** Your id. */
   invoiceId: string;
+  /** Whether Dunlin recovers the invoice now. `RECOVERY_OBSERVED`: Dunlin only observes it, in shadow mode or in the holdout. `RECOVERY_NONE`: its payment has not failed. */
+  recovery: "RECOVERY_OPEN" | "RECOVERY_OBSERVED" | "RECOVERY_ENDED" | "RECOVERY_NONE";
   /** The zone of all times in the sentences: the customer's, as far as it is known. */
   timeZone: string;
   /** The last step, the next one, and what the invoice waits for. */

@@ -1,6 +1,7 @@
 import { NEVER_IN_RECOVERY } from "../../explain/answers.ts";
 import { ApiError } from "../../http/errors.ts";
 import { identifier, type RecordField } from "../../ingest/record-fields.ts";
+import { RECOVERY_STATES } from "../../invoices-api/explanation-route.ts";
 import { POSTPONE_FIELDS, REASON_FIELDS } from "../../invoices-api/invoice-requests-routes.ts";
 import { EXPLANATION_PATH, type InvoiceRequestName, requestPath } from "../../invoices-api/paths.ts";
 import { readRequestBody } from "../../invoices-api/request-body.ts";
@@ -69,9 +70,15 @@ export const INVOICE_OPERATION_SCHEMAS: Readonly<Record<string, DocumentPart>> =
   Explanation: {
     type: "object",
     description: "The sentences of `dunlin explain` about an invoice. They are for people: their wording may change.",
-    required: ["invoiceId", "timeZone", "summary", "answers"],
+    required: ["invoiceId", "recovery", "timeZone", "summary", "answers"],
     properties: {
       invoiceId: { ...toDocumentSchema(identifier.schema), ...identifier.documentedSchema, description: "Your id." },
+      recovery: {
+        type: "string",
+        enum: [...RECOVERY_STATES],
+        description:
+          "Whether Dunlin recovers the invoice now. `RECOVERY_OBSERVED`: Dunlin only observes it, in shadow mode or in the holdout. `RECOVERY_NONE`: its payment has not failed.",
+      },
       timeZone: sentences("The zone of all times in the sentences: the customer's, as far as it is known."),
       summary: {
         type: "array",
@@ -223,6 +230,7 @@ function buildRequestOperation(name: InvoiceRequestName): DocumentPart {
 
 const EXPLANATION_EXAMPLE: DocumentPart = {
   invoiceId: "inv_9001",
+  recovery: "RECOVERY_OPEN",
   timeZone: "Europe/Berlin",
   summary: [
     { label: "Next", sentence: "A retry is planned for Fri 20 February, 07:10 and may still change." },

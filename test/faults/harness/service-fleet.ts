@@ -77,6 +77,8 @@ export interface FleetOptions {
   environment(number: number): Environment;
   /** Arguments of the program. */
   words?: readonly string[];
+  /** The first words of the line that says that it is ready. */
+  readyLine?: string;
   /** Returns the folder of the program that is started next. */
   program?(): string;
   /** Loaded before the program's own code. */
@@ -101,7 +103,7 @@ export function processNumberOf(address: string | undefined): number {
 }
 
 export function createServiceFleet(options: FleetOptions): ServiceFleet {
-  const { words = ["serve"], program = () => ROOT, preloads = [] } = options;
+  const { words = ["serve"], readyLine = "dunlin is ready", program = () => ROOT, preloads = [] } = options;
   const processes: ServiceProcess[] = [];
   const lines: LoggedLine[] = [];
 
@@ -116,7 +118,7 @@ export function createServiceFleet(options: FleetOptions): ServiceFleet {
       env,
       stdio: ["ignore", "pipe", "pipe"],
     });
-    const service = createServiceProcess(number, started, (code) => {
+    const service = createServiceProcess(number, started, readyLine, (code) => {
       const last = lines.findLast(({ pid }) => pid === started.pid);
       options.onEnd(service, `process ${number} ended by itself with ${code}: ${last?.text ?? "no log"}`, code);
     });
@@ -163,6 +165,7 @@ function parseLogLine(text: string): Pick<LoggedLine, "level" | "name" | "text">
 function createServiceProcess(
   number: number,
   child: ChildProcess,
+  readyLine: string,
   onEnd: (code: number | string) => void,
 ): ServiceProcess {
   let isReady = false;
@@ -172,7 +175,7 @@ function createServiceProcess(
   ready.catch(() => {});
   const late = setTimeout(() => reject(new Error(`process ${number} was not ready in ${READY_MS} ms`)), READY_MS);
   createInterface({ input: child.stdout! }).on("line", (line) => {
-    if (!line.startsWith("dunlin is ready")) return;
+    if (!line.startsWith(readyLine)) return;
     isReady = true;
     resolve();
   });
