@@ -96,7 +96,7 @@ export function createStripeConnector(options: ConnectorOptions): StripeConnecto
     onError: (error, event) => log("warn", "connector.event-failed", { eventId: event?.id, problem: String(error) }),
     now,
   });
-  /** From the last polls, so that the overlap is not read twice. */
+  /** From webhooks and the last polls, so that an event is not read twice. */
   const seen = new Set<string>();
 
   async function note(event: Stripe.Event) {
@@ -185,6 +185,8 @@ export function createStripeConnector(options: ConnectorOptions): StripeConnecto
         return 400;
       }
       await note(event);
+      // The next poll leaves it out.
+      seen.add(event.id);
       return 200;
     },
     async pollEvents() {
