@@ -40,7 +40,14 @@ export async function connectShop(
   },
 ): Promise<ConnectedShop> {
   const double = await startStripeDouble({
-    ...{ now: service.now, apiVersion: API_VERSION, keys: [{ secret: SECRET, scopes: null }], askBank },
+    ...{
+      now: service.now,
+      clockRate: service.store.ports.clockRate,
+      realNow: service.store.ports.realNow,
+      apiVersion: API_VERSION,
+      keys: [{ secret: SECRET, scopes: null }],
+      askBank,
+    },
     ...{ monotonicMs: () => performance.now(), perSecond: 10_000 },
     ...(retryDays && { retryDays }),
   });
@@ -67,6 +74,7 @@ export async function connectShop(
   const stripe = createStripeClient(SECRET, new URL(double.url));
   connector = createStripeConnector({
     ...{ stripe, isLive: false, webhookSecrets: [], dunlin, dunlinToken: BEARER, store, mark },
+    ...{ clockRate: service.store.ports.clockRate, realNow: service.store.ports.realNow },
     ...{ completeDunning: "give_back", callsPerSecond: 5_000, now: service.now, nowMs: () => performance.now(), sleep },
     log: () => {},
     ...over,

@@ -32,6 +32,9 @@ export interface ConnectorOptions {
   signatureToleranceS?: number;
   /** Service time: Dunlin's clock. */
   now(): Date;
+  /** How fast service time runs; leases are real time. */
+  clockRate: number;
+  realNow(): Date;
   nowMs(): number;
   sleep(ms: number): Promise<unknown>;
   log(level: "info" | "warn" | "error", message: string, fields?: Record<string, unknown>): void;
@@ -94,7 +97,7 @@ export function createStripeConnector(options: ConnectorOptions): StripeConnecto
     store: store.events,
     handle: (event) => followEvent(following, event, now()),
     onError: (error, event) => log("warn", "connector.event-failed", { eventId: event?.id, problem: String(error) }),
-    now,
+    now: options.realNow,
   });
   /** From webhooks and the last polls, so that an event is not read twice. */
   const seen = new Set<string>();
@@ -208,7 +211,7 @@ export function createStripeConnector(options: ConnectorOptions): StripeConnecto
       return count;
     },
     async drainHints() {
-      const claimed = await store.claimHints(HINTS_PER_ROUND, now(), new Date(now().getTime() + CLAIM_MS));
+      const claimed = await store.claimHints(HINTS_PER_ROUND, now(), later(CLAIM_MS * options.clockRate));
       await pushHints(await readHints(claimed));
       return claimed.length;
     },

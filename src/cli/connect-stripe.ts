@@ -43,6 +43,7 @@ export const connectStripe: Command = {
   --replace-endpoint       let this command replace the merchant's own endpoint
   --metrics-port N         serve health and Prometheus metrics on 127.0.0.1
   --calls-per-second N     calls to Stripe (20 in test mode, 80 in live mode)
+  --poll-seconds N         seconds between two looks for events that no webhook brought (10)
   --stripe-url U           another address than Stripe's, for tests
   --check                  ask both sides for everything that is needed, and change nothing
   --disconnect             give all invoices back to Stripe, and forget the keys`,
@@ -58,6 +59,7 @@ export const connectStripe: Command = {
     "replace-endpoint": { type: "boolean" },
     "metrics-port": { type: "string" },
     "calls-per-second": { type: "string" },
+    "poll-seconds": { type: "string" },
     "stripe-url": { type: "string" },
     check: { type: "boolean" },
     disconnect: { type: "boolean" },
@@ -144,6 +146,7 @@ async function connect(
     ...{ host: textOption(values, "host") ?? "127.0.0.1", stripeUrl: given.stripeUrl },
     metricsPort: integerOption(values, "metrics-port", 1, 65_535),
     callsPerSecond: given.callsPerSecond,
+    pollSeconds: integerOption(values, "poll-seconds", 1, 3_600),
   });
 }
 

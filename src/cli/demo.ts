@@ -18,6 +18,7 @@ import { countAttemptsByEvent } from "../tables/delivery-counts.ts";
 import { findMerchantTrainingState } from "../tables/learned-models.ts";
 import { type Command, type CommandContext, CommandFailure, EXIT_CODES, integerOption } from "./command.ts";
 import { compareLogs } from "./compare-logs.ts";
+import { runStripeDemo } from "./demo-stripe.ts";
 import { createKey } from "./key-commands.ts";
 import { setupInstructions } from "./setup-link.ts";
 
@@ -27,25 +28,28 @@ const PAUSE_WAIT_MS = 1_500;
 
 export const demo: Command = {
   name: "demo",
-  usage: `[--day-seconds 10] [--customers 200] [--seed 1] [--seconds N]
+  usage: `[--day-seconds 10] [--customers 200] [--seed 1] [--seconds N] [--stripe]
   --day-seconds S   real seconds for one day of service time (10)
-  --seconds N       stop after N seconds (on Ctrl-C)`,
+  --seconds N       stop after N seconds (on Ctrl-C)
+  --stripe          the merchant bills with a simulated Stripe account, which the connector serves`,
   summary: "Watch failed payments being recovered: the service and a demo merchant on a fast clock",
   options: {
     "day-seconds": { type: "string" },
     customers: { type: "string" },
     seed: { type: "string" },
     seconds: { type: "string" },
+    stripe: { type: "boolean" },
   },
   positionals: [],
   logsTo: "file",
-  examples: ["npx dunlin demo", "npx dunlin demo --seconds 120 --seed 7"],
+  examples: ["npx dunlin demo", "npx dunlin demo --seconds 120 --seed 7", "npx dunlin demo --stripe"],
   async run(context, values) {
     const rate = DAY_S / (integerOption(values, "day-seconds", 1, DAY_S) ?? 10);
     const customers = integerOption(values, "customers", 1, 100_000) ?? 200;
     const seed = integerOption(values, "seed", 0, 2 ** 31) ?? 1;
     const seconds = integerOption(values, "seconds", 1, 1_000_000);
     const demoSettings = await createDemoSettings(context, rate);
+    if (values.stripe) return runStripeDemo(context, demoSettings, { rate, customers, seed, seconds });
     const tlsDir = join(demoSettings.dataDir, "tls");
     const tls = await ensureLocalCertificate(tlsDir, new URL(demoSettings.baseUrl).hostname, context.realNow());
     const webhookToken = context.randomBytes(24).toString("base64url");

@@ -8,7 +8,7 @@ import { createHealth, createHealthServer, type Health } from "../../connectors/
 import { createConnectorListener } from "../../connectors/kit/listener.ts";
 import { startLoops } from "../../connectors/kit/loops.ts";
 import { createOptOutLinks } from "../../connectors/kit/messages/opt-out.ts";
-import { createMessages, type Messages } from "../../connectors/kit/messages/send-messages.ts";
+import { createMessages, type Messages, type SendMail } from "../../connectors/kit/messages/send-messages.ts";
 import { loadTemplates, TemplateError } from "../../connectors/kit/messages/templates.ts";
 import { createClient } from "../../connectors/kit/sdk.ts";
 import { type ConnectorStore, createConnectorStore } from "../../connectors/kit/store.ts";
@@ -46,7 +46,10 @@ export interface ConnectorRun {
   port: number;
   metricsPort: number | undefined;
   callsPerSecond: number | undefined;
+  pollSeconds?: number | undefined;
   stripeUrl: URL | undefined;
+  /** Instead of the mail server of the settings. */
+  sendMail?: SendMail;
 }
 
 /** The connector's rows. */
@@ -86,6 +89,8 @@ export async function runStripeConnector(context: CommandContext, opened: Opened
       messages ? messages.askForCard(action, customerId) : "The customer has to change the card; messages are off.",
     onCall: health.onCall,
     now: ports.now,
+    clockRate: ports.clockRate,
+    realNow: ports.realNow,
     nowMs: context.monotonicMs,
     sleep,
     log: (level, message, fields) => log[level](fields ?? {}, message),
@@ -149,19 +154,18 @@ async function listen(
 function createMessaging(
   { settings: { mail } }: CommandContext,
   { ports }: OpenedDatabase,
-  { settings: { messages: policy } }: ConnectorRun,
+  { settings: { messages: policy }, sendMail }: ConnectorRun,
   store: ConnectorStore,
   { account }: StripeConnector,
   links: ReturnType<typeof createOptOutLinks> | null,
 ): Messages | null {
   if (policy === null) return null;
-  if (mail === null)
+  if (mail === null && !sendMail)
     throw new UsageError("--messages on needs a mail server: set DUNLIN_SMTP_URL and DUNLIN_MAIL_FROM.");
   if (links === null)
     throw new UsageError(
       "--messages on needs --public-url: each mail has a link by which the customer ends the mails.",
     );
-  const mailer = createMailer(mail);
   try {
     return createMessages({
       store,
@@ -173,7 +177,7 @@ function createMessaging(
         everyDays: policy.everyDays,
       },
       readFacts: (invoiceId) => readMessageFacts(account, invoiceId),
-      sendMail: mailer.send,
+      sendMail: sendMail ?? createMailer(mail!).send,
       now: ports.now,
     });
   } catch (error) {
@@ -225,7 +229,11 @@ function createSteps({ context, opened, run, store, connector, messages, health,
         return 0;
       },
     },
-    { name: "events", everyMs: pauseMs.events, run: () => connector.pollEvents().then(() => 0) },
+    {
+      name: "events",
+      everyMs: run.pollSeconds === undefined ? pauseMs.events : run.pollSeconds * 1_000,
+      run: () => connector.pollEvents().then(() => 0),
+    },
     { name: "changes", everyMs: pauseMs.changes, run: connector.drainHints },
     { name: "charges", everyMs: pauseMs.charges, run: unlessPaused(connector.executeDue) },
     { name: "messages", everyMs: pauseMs.messages, run: unlessPaused(async () => messages?.sendDue() ?? 0) },

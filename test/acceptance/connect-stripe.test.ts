@@ -77,10 +77,9 @@ after(async () => {
 });
 
 const connect = (over: Record<string, string> = {}, ...more: string[]) => {
-  const options = Object.entries({ "stripe-url": double.url, ...over }).flatMap(([name, value]) => [
-    `--${name}`,
-    value,
-  ]);
+  const options = Object.entries({ "stripe-url": double.url, "poll-seconds": "1", ...over }).flatMap(
+    ([name, value]) => [`--${name}`, value],
+  );
   return ["connect", "stripe", ...options, ...more];
 };
 const failures = async (over: Record<string, string> = {}, ...more: string[]) => {

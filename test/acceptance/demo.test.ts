@@ -38,6 +38,17 @@ test("a demo does not touch its folder while another demo uses it", { timeout: 6
   assert.ok(existsSync(join(dataDir, "cluster", "PG_VERSION")));
 });
 
+test("the demo with a Stripe account tells what happens to failed invoices, beside Stripe's own retries", async () => {
+  const words = ["demo", "--stripe", "--day-seconds", "1", "--customers", "400", "--seconds", "10"];
+  const { code, out, err } = await run(words, { DUNLIN_PORT: String(await findFreePort()) });
+  assert.equal(code, 0, err);
+  assert.match(out, /^Connected to Stripe in test mode/m);
+  assert.match(out, /the first charge was declined: /);
+  assert.match(out, /Dunlin takes over, Stripe's retries are off$/m);
+  assert.match(out, /^\d+ invoices failed so far\. The same customers and the same luck/m);
+  assert.match(out, /^ {2}invoices +\d+\.\d % with Dunlin, \d+\.\d % with Stripe's own retries/m);
+});
+
 test("the demo reports what it discards and how to call its API, and ends with a ready-to-run command", async () => {
   const environment = { DUNLIN_PORT: String(await findFreePort()) };
   const { code, out } = await run(["demo", "--day-seconds", "1", "--seconds", "12"], environment);

@@ -11,6 +11,7 @@ const { values } = parseArgs({
     days: { type: "string" },
     seconds: { type: "string" },
     kills: { type: "string" },
+    "window-days": { type: "string" },
     "per-second": { type: "string" },
   },
 });
@@ -21,6 +22,7 @@ endWith(
     days: parseCount("days", values.days, 365, 1),
     seconds: parseCount("seconds", values.seconds, 600, 1),
     kills: parseCount("kills", values.kills, 100),
+    windowDays: parseCount("window-days", values["window-days"], 28, 1),
     perSecond: parseCount("per-second", values["per-second"], 150, 1),
     print: (line) => console.log(line),
   }),

@@ -24,6 +24,9 @@ export interface OutgoingMail {
   headers: Record<string, string>;
 }
 
+/** Returns why a mail was not sent, or null. */
+export type SendMail = (mail: OutgoingMail) => Promise<string | null>;
+
 export interface MessagePolicy {
   quietHours: QuietHours;
   /** Mails per invoice. */
@@ -38,8 +41,7 @@ export interface MessageOptions {
   templates: Templates;
   links: OptOutLinks;
   readFacts(invoiceId: string): Promise<MessageFacts | null>;
-  /** Returns why it was not sent, or null. */
-  sendMail(mail: OutgoingMail): Promise<string | null>;
+  sendMail: SendMail;
   now(): Date;
 }
 

@@ -123,6 +123,7 @@ export function createBilling({ account, askBank, retryDays, finalAction }: Bill
     const clockId = clockOf(invoice);
     const onSession = maker === "page";
     const attempted = chargeIntent(account, askBank, intent, method, { onSession, clockId }, (ended) => {
+      makers.set(ended.id, maker);
       if (ended.status === "succeeded" && invoice.status === "open") markPaid(invoice);
       else if (ended.status === "failed" && invoice.status === "open") afterFailure(invoice);
     });

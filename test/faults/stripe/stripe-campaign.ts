@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type Stripe from "stripe";
+import { formatRecovered, noteFailure, outcomesOf, runBaseline } from "../../../connectors/stripe/double/baseline.ts";
 import { keyedRandom } from "../../../simulator/world/keyed-random.ts";
 import { type Database, openDatabase, prepared } from "../../../src/postgres/database.ts";
 import { findFreePort } from "../../free-port.ts";
@@ -23,7 +24,6 @@ import {
 } from "../harness/service-fleet.ts";
 import { readAnchor } from "../harness/stored-rows.ts";
 import { formatComplaints, formatLog, formatRow } from "../harness/summary.ts";
-import { formatRecovered, noteFailure, outcomesOf, runBaseline } from "./recovered-money.ts";
 import { type SimulatedAccount, STRIPE_KEY, startSimulatedAccount } from "./stripe-account.ts";
 import { verifyCharges } from "./verify-charges.ts";
 
@@ -33,6 +33,8 @@ export interface StripeCampaignOptions extends CampaignOptions {
   days: number;
   /** Real time that they take. */
   seconds: number;
+  /** How long Dunlin recovers an invoice. */
+  windowDays: number;
   kills: number;
   /** Requests per real second that the account allows. */
   perSecond: number;
@@ -44,6 +46,8 @@ const WEBHOOK_FAULTS = { lost: 0.1, doubled: 0.1, late: 0.2, delaySeconds: 6 * 3
 const NO_WEBHOOK_FAULTS = { lost: 0, doubled: 0, late: 0, delaySeconds: 0 };
 const CHARGE_WAIT_MS = 5_000;
 const SETTLE_MS = 180_000;
+/** Retries of the slower side have ended by then. */
+const MATURE_DAYS = 30;
 /** The bound for knowing a payment, without the time in which a part was dead. */
 const KNOWN_MS_MAX = 600_000;
 
@@ -72,7 +76,10 @@ async function runStage(options: StripeCampaignOptions, stage: CampaignStage): P
   const service = createServiceFleet({ environment: () => env, onEnd: (_process, how) => broken("S6", how) });
   ends.push(service.abandon);
   await service.start();
-  const limits = ["--rate-per-second", "2000", "--rate-burst", "2000"];
+  const limits = [
+    ...["--rate-per-second", "2000", "--rate-burst", "2000"],
+    ...["--window-days", String(options.windowDays)],
+  ];
   const { merchantId } = await createMerchantByCommand(env, "Harbor Coffee", limits);
   const db = openDatabase(postgres.address(), 1, () => {});
   ends.push(() => void db.close().catch(() => {}));
@@ -135,9 +142,11 @@ async function runStage(options: StripeCampaignOptions, stage: CampaignStage): P
   const experiment = await runDunlin(env, ["experiment", "show", "--merchant", merchantId]);
   const dunlinArm = await listDunlinArm(db, merchantId, account);
   const ours = new Map(
-    [...outcomesOf(account.double.account, failedAt, frozenAt)].filter(([key]) => dunlinArm.has(key.split(" ")[0]!)),
+    [...outcomesOf(account.double.account, failedAt, frozenAt, MATURE_DAYS)].filter(([key]) =>
+      dunlinArm.has(key.split(" ")[0]!),
+    ),
   );
-  const baseline = runBaseline(seed, customers, account.startAt, frozenAt);
+  const baseline = runBaseline({ seed, customers }, account.startAt, frozenAt, MATURE_DAYS);
   await connector.running()[0]?.terminate();
   await service.running()[0]?.terminate();
   return [

@@ -1,10 +1,9 @@
 import type Stripe from "stripe";
-import { createAccount } from "../../../connectors/stripe/double/account.ts";
-import { createBilling } from "../../../connectors/stripe/double/billing.ts";
-import { DEFAULT_RETRY_DAYS } from "../../../connectors/stripe/double/double-server.ts";
-import { createShop } from "../../../connectors/stripe/double/shop.ts";
-import { createWorldBank } from "../../../connectors/stripe/double/world-bank.ts";
-import type { SimulatedAccount } from "./stripe-account.ts";
+import { type Account, createAccount } from "./account.ts";
+import { createBilling } from "./billing.ts";
+import { DEFAULT_RETRY_DAYS } from "./double-server.ts";
+import { createShop } from "./shop.ts";
+import { createWorldBank } from "./world-bank.ts";
 
 /** A failed invoice, by customer and period; the same in every run of a world. */
 export interface Outcome {
@@ -14,18 +13,17 @@ export interface Outcome {
 }
 
 const DAY_MS = 86_400_000;
-/** Retries of the slower side have ended by then. */
-export const MATURE_DAYS = 30;
 
-/** Invoices whose first attempt failed long enough before the end, and whether they were paid by then. */
+/** Invoices whose first attempt failed `matureDays` before the end or earlier, and whether they were paid by then. */
 export function outcomesOf(
-  account: Pick<SimulatedAccount["double"]["account"], "list" | "get">,
+  account: Pick<Account, "get">,
   failedAt: ReadonlyMap<string, Date>,
   endAt: Date,
+  matureDays: number,
 ): Map<string, Outcome> {
   const outcomes = new Map<string, Outcome>();
   for (const [invoiceId, at] of failedAt) {
-    if (at.getTime() > endAt.getTime() - MATURE_DAYS * DAY_MS) continue;
+    if (at.getTime() > endAt.getTime() - matureDays * DAY_MS) continue;
     const { customer, period_start, total, currency, status_transitions } = account.get<Stripe.Invoice>(
       "invoice",
       invoiceId,
@@ -41,7 +39,12 @@ export function outcomesOf(
 }
 
 /** The same customers and the same luck, with the account's own retries alone. */
-export function runBaseline(seed: number, customers: number, startAt: Date, endAt: Date): Map<string, Outcome> {
+export function runBaseline(
+  { seed, customers }: { seed: number; customers: number },
+  startAt: Date,
+  endAt: Date,
+  matureDays: number,
+): Map<string, Outcome> {
   let nowMs = startAt.getTime() - DAY_MS;
   const failedAt = new Map<string, Date>();
   const bank = createWorldBank();
@@ -66,7 +69,7 @@ export function runBaseline(seed: number, customers: number, startAt: Date, endA
     nowMs = Math.max(nowMs, next * 1_000);
     account.runDue();
   }
-  return outcomesOf(account, failedAt, endAt);
+  return outcomesOf(account, failedAt, endAt, matureDays);
 }
 
 /** Notes an invoice's first failure. */
@@ -104,7 +107,7 @@ export function formatRecovered(
   const mean = differs.reduce((sum, each) => sum + each, 0) / Math.max(1, differs.length);
   const spread = Math.sqrt(differs.reduce((sum, each) => sum + (each - mean) ** 2, 0)) / Math.max(1, differs.length);
   return [
-    `recovered, ${keys.length} invoices that failed in both runs and are at least ${MATURE_DAYS} days old (${dunlin.size - keys.length} failed only with Dunlin, ${baseline.size - keys.length} only without)`,
+    `recovered, ${keys.length} invoices that failed in both runs (${dunlin.size - keys.length} failed only with Dunlin, ${baseline.size - keys.length} only without)`,
     `${line("invoices", keys, () => 1)}, 95 % interval ±${(196 * spread).toFixed(1)}`,
     ...currencies.map((currency) =>
       line(
