@@ -330,6 +330,7 @@ alter table connector_invoices enable row level security;
 alter table connector_invoices force row level security;
 create policy wall on connector_invoices using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
 comment on table connector_invoices is 'Invoices whose retries by the provider are off, because Dunlin handles them.';
+comment on column connector_invoices.customer_id is 'Null: not read yet; erased: the customer was erased, and the row goes when the invoice is given back.';
 comment on column connector_invoices.ended_at is 'Of the event that says that Dunlin no longer handles it.';
 comment on column connector_invoices.released_at is 'When the provider''s side was left as the merchant chose.';
 comment on column connector_invoices.checked_at is 'When Dunlin was last asked whether it still handles it, in case the event of its end was lost.';

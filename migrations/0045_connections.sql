@@ -106,6 +106,7 @@ create index connector_invoices_of_customer on connector_invoices (merchant_id, 
 create index connector_invoices_unreleased on connector_invoices (merchant_id, connection, ended_at)
   where ended_at is not null and released_at is null;
 comment on table connector_invoices is 'Invoices whose retries by the provider are off, because Dunlin handles them.';
+comment on column connector_invoices.customer_id is 'Null: not read yet; erased: the customer was erased, and the row goes when the invoice is given back.';
 comment on column connector_invoices.ended_at is 'Of the event that says that Dunlin no longer handles it.';
 comment on column connector_invoices.checked_at is 'When Dunlin was last asked whether it still handles it, in case the event of its end was lost.';
 comment on column connector_invoices.released_at is 'When the provider''s side was left as the merchant chose.';

@@ -131,7 +131,7 @@ const RELEASED = statement(
 /** Of an erased customer, nothing is kept once the invoice is given back. */
 const FORGET = statement(
   "forget_erased",
-  `delete from connector_invoices where ${SCOPE} and invoice_id = $3 and released_at is not null and customer_id is null`,
+  `delete from connector_invoices where ${SCOPE} and invoice_id = $3 and released_at is not null and customer_id = 'erased'`,
 );
 const UNRELEASED = statement(
   "unreleased",

@@ -37,10 +37,7 @@ export const readBackfill = async ({ store }: Pick<Syncing, "store">): Promise<B
 export async function backfillPage(syncing: Syncing, days: number): Promise<BackfillProgress> {
   const { store } = syncing;
   const at = Math.floor(syncing.now().getTime() / 1_000);
-  const progress = ((await readBackfill(syncing)) as StoredProgress | null) ?? {
-    ...{ phase: "subscriptions", counts: { subscriptions: 0, invoices: 0, charges: 0 }, share: 0 },
-    ...{ startedAt: at, since: at - days * DAY_S },
-  };
+  const progress = ((await readBackfill(syncing)) as StoredProgress | null) ?? firstProgress(at, at - days * DAY_S);
   if (progress.phase === "done") return progress;
   const { phase, since, startedAt } = progress as StoredProgress & { phase: Phase };
   // Subscriptions may be older than their invoices.
@@ -58,6 +55,15 @@ export async function backfillPage(syncing: Syncing, days: number): Promise<Back
   await store.writeCursor(CURSOR, JSON.stringify(next));
   return next;
 }
+
+/** @param since  seconds; older objects are not read again */
+export async function restartBackfill({ store, now }: Pick<Syncing, "store" | "now">, since: number) {
+  await store.writeCursor(CURSOR, JSON.stringify(firstProgress(Math.floor(now().getTime() / 1_000), since)));
+}
+
+const firstProgress = (startedAt: number, since: number): StoredProgress => ({
+  ...{ phase: "subscriptions", counts: { subscriptions: 0, invoices: 0, charges: 0 }, share: 0, startedAt, since },
+});
 
 const shareOf = ({ created }: { created: number }, startedAt: number, since: number) =>
   Math.max(0, Math.min(1, (startedAt - created) / Math.max(1, startedAt - since)));

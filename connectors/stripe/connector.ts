@@ -3,7 +3,7 @@ import { forEachAtOnce } from "../kit/loops.ts";
 import { createPacer } from "../kit/pacer.ts";
 import { type Client, createWebhookReceiver, DunlinError, type WebhookReceiver } from "../kit/sdk.ts";
 import type { ConnectorStore, Hint } from "../kit/store.ts";
-import { type BackfillProgress, backfillPage } from "./backfill.ts";
+import { type BackfillProgress, backfillPage, restartBackfill } from "./backfill.ts";
 import { changedObjectsOf, EVENT_TYPES } from "./changed-objects.ts";
 import { type Executing, executeAction } from "./execute-action.ts";
 import { type CompleteDunning, followEvent, release } from "./follow-dunlin.ts";
@@ -75,6 +75,9 @@ const CHECK_EVERY_MS = 6 * 3_600_000;
 /** Stripe may list an event a little after its time. */
 const EVENTS_OVERLAP_S = 30;
 const EVENTS_KEPT_S = 30 * 86_400;
+/** Invoices that were created earlier have ended by then, or Dunlin handles them. */
+const REREAD_S = 60 * 86_400;
+const OWNED_MAX = 1_000_000;
 const SEEN_EVENTS_MAX = 20_000;
 const SIGNATURE_TOLERANCE_S = 300;
 
@@ -195,10 +198,14 @@ export function createStripeConnector(options: ConnectorOptions): StripeConnecto
     async pollEvents() {
       const at = Math.floor(now().getTime() / 1_000);
       const cursor = Number((await store.readCursor("events")) ?? at);
-      const since = Math.max(cursor - EVENTS_OVERLAP_S, at - EVENTS_KEPT_S);
-      let latest = cursor;
+      // Stripe keeps events for 30 days. After a longer rest, history is read again from where it ended.
+      if (cursor < at - EVENTS_KEPT_S) {
+        await restartBackfill(executing, cursor - REREAD_S);
+        await store.hint(await store.listOwned(OWNED_MAX), now());
+      }
+      let latest = Math.max(cursor, at - EVENTS_KEPT_S);
       let count = 0;
-      for await (const event of account.listEvents(EVENT_TYPES, since)) {
+      for await (const event of account.listEvents(EVENT_TYPES, cursor - EVENTS_OVERLAP_S)) {
         latest = Math.max(latest, event.created);
         if (seen.has(event.id)) continue;
         await note(event);

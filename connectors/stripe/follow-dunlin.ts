@@ -22,7 +22,7 @@ export async function followEvent(following: Following, event: WebhookEvent, now
   const { invoiceId } = event.data;
   const at = event.created === undefined ? now : new Date(event.created);
   if (event.type === "pause_collection" || event.type === "recovery_action") {
-    await takeOver(following, invoiceId, at);
+    await takeOver(following, invoiceId, at, now);
     if (event.type === "recovery_action")
       await store.planAction({
         id: event.id,
@@ -43,13 +43,17 @@ export async function followEvent(following: Following, event: WebhookEvent, now
 const RELEASED = "Dunlin no longer handles this invoice.";
 
 /** Turns Stripe's own retries off, unless a newer event gave the invoice back. */
-async function takeOver({ account, store, mark, hint }: Following, invoiceId: string, at: Date) {
+async function takeOver(following: Following, invoiceId: string, at: Date, now: Date) {
+  const { account, store, mark, hint } = following;
   await store.own(invoiceId, at);
-  if (!(await store.isOwned(invoiceId))) return;
+  // An earlier try may have marked it.
+  if (!(await store.isOwned(invoiceId))) return release(following, invoiceId, now);
   const invoice = await account.readInvoice(invoiceId);
   if (invoice?.status !== "open") return hint(invoiceId);
   if (invoice.auto_advance === false && invoice.metadata?.[OWNER_MARK] === mark) return;
   await account.markInvoice(invoiceId, mark, false);
+  // Its end may have come meanwhile, and seen no mark yet.
+  if (!(await store.isOwned(invoiceId))) await release(following, invoiceId, now);
 }
 
 /** Treats an invoice that is still open as the merchant chose, and removes the mark. */

@@ -54,9 +54,9 @@ export async function pushRecords({ dunlin }: Pick<Syncing, "dunlin">, all: read
   if (invoices.length > 0) await dunlin.ingest.invoices(invoices);
 }
 
-/** One version of each record: the last, because two invoices may bring the same subscription. */
-const latestOf = <Row extends { id: string }>(rows: readonly Row[]): Row[] => [
-  ...new Map(rows.map((row) => [row.id, row])).values(),
+/** The latest version of each record, because two invoices may bring the same subscription. */
+const latestOf = <Row extends { id: string; updatedAt?: string | null }>(rows: readonly Row[]): Row[] => [
+  ...new Map(rows.toSorted((a, b) => (a.updatedAt! < b.updatedAt! ? -1 : 1)).map((row) => [row.id, row])).values(),
 ];
 
 /** Reads an invoice again and pushes it. */

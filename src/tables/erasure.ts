@@ -148,7 +148,7 @@ const FORGET_AT_CONNECTORS = prepared(
      delete from connector_invoices
      where merchant_id = $1 and connection = any($4::text[]) and invoice_id = any($2::text[]) and released_at is not null
    )
-   update connector_invoices set customer_id = null, ended_at = coalesce(ended_at, since)
+   update connector_invoices set customer_id = 'erased', ended_at = coalesce(ended_at, since)
    where merchant_id = $1 and connection = any($4::text[]) and invoice_id = any($2::text[]) and released_at is null`,
 );
 const DELETE_INVOICES = prepared(

@@ -98,6 +98,7 @@ export const ROUTES: readonly Route[] = [
       makeCustomer(account, {
         email: textOf(fields.email) ?? null,
         name: textOf(fields.name) ?? null,
+        ...(fields.preferred_locales && { preferred_locales: fields.preferred_locales as string[] }),
         metadata: mergeMetadata({}, fields.metadata),
         test_clock: textOf(fields.test_clock) ?? null,
       }),
