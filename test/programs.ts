@@ -32,6 +32,7 @@ const PROGRAMS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     sync: "./faults/sync.ts",
   },
   proof: {
+    backfill: "./backfill.ts",
     browser: "./browser/run.ts",
     frameworks: "./frameworks/run.ts",
     fuzz: "./fuzz.ts",

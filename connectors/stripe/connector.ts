@@ -62,11 +62,11 @@ export interface StripeConnector {
   stop(): Promise<void>;
 }
 
-const HINTS_PER_ROUND = 100;
+const HINTS_PER_ROUND = 50;
 const ACTIONS_PER_ROUND = 50;
 /** Most of a call's time is spent waiting for Stripe. */
 const CALLS_AT_ONCE = 12;
-const CLAIM_MS = 5 * 60_000;
+const CLAIM_MS = 60_000;
 const HINT_DELAY_MAX_MS = 60 * 60_000;
 /** The outcome of a charge is known soon, and its own process pushes it. */
 const CHARGING_DELAY_MS = 2_000;

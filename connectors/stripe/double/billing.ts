@@ -153,6 +153,7 @@ export function createBilling({ account, askBank, retryDays, finalAction }: Bill
   }
 
   function applyFinalAction(subscription: Stripe.Subscription) {
+    if (subscription.status === "canceled") return;
     if (finalAction === "cancel") cancel(subscription);
     else if (finalAction === "unpaid") setStatus(subscription, "unpaid");
   }
