@@ -7,7 +7,7 @@ export interface Health {
   onCall(outcome: "answered" | "refused" | "failed"): void;
   onError(step: string, error: unknown): void;
   setPaused(isPaused: boolean): void;
-  metrics(): Promise<string>;
+  registry: Registry;
   page(): Promise<HealthPage>;
 }
 
@@ -85,7 +85,7 @@ export function createHealth({ store, name, now }: HealthOptions): Health {
     setPaused(paused) {
       isPaused = paused;
     },
-    metrics: () => registry.metrics(),
+    registry,
     async page() {
       const { waiting, failing, dueActions, lagMs, last, poll } = await read();
       const isHealthy = lagMs < LAG_MAX_MS && failing === 0;
@@ -117,7 +117,7 @@ export function createHealthServer(health: Health): Server {
 }
 
 async function answer(health: Health, path: string): Promise<[status: number, type: string, body: string]> {
-  if (path === "/metrics") return [200, "text/plain; version=0.0.4; charset=utf-8", await health.metrics()];
+  if (path === "/metrics") return [200, "text/plain; version=0.0.4; charset=utf-8", await health.registry.metrics()];
   if (path !== "/healthz" && path !== "/") return [404, "text/plain", "There is /, /healthz and /metrics.\n"];
   const { isHealthy, lines } = await health.page();
   if (path === "/healthz")

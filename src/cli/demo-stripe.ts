@@ -47,7 +47,7 @@ export async function runStripeDemo(context: CommandContext, settings: Settings,
   const { now } = running.store.ports;
   const failedAt = new Map<string, Date>();
   const startAt = new Date(Math.ceil(now().getTime() / 1_000) * 1_000);
-  const { double, shop } = await startAccount(demo, startAt, now, failedAt, context.print);
+  const { double, shop } = await startAccount(context, demo, startAt, now, failedAt);
   const timer = setInterval(() => double.account.runDue(), WORK_EVERY_MS);
   const late = demo.seconds === undefined ? null : setTimeout(ending.resolve, demo.seconds * 1_000);
   void context.stopped.then(ending.resolve);
@@ -73,16 +73,16 @@ export async function runStripeDemo(context: CommandContext, settings: Settings,
 }
 
 async function startAccount(
+  { print, monotonicMs }: CommandContext,
   { customers, seed }: StripeDemo,
   startAt: Date,
   now: () => Date,
   failedAt: Map<string, Date>,
-  print: (line: string) => void,
 ): Promise<{ double: StripeDouble; shop: Shop }> {
   const bank = createWorldBank();
   const double = await startStripeDouble({
     ...{ now, apiVersion: API_VERSION, askBank: bank.askBank, perSecond: 2 * CALLS_PER_SECOND },
-    ...{ keys: [{ secret: KEY, scopes: null }], monotonicMs: () => performance.now() },
+    ...{ keys: [{ secret: KEY, scopes: null }], monotonicMs },
   });
   const { account, billing } = double;
   const shop = createShop({ account, billing, bank, seed, customers, startAt, accountMails: true });

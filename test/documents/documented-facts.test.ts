@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { createHealth } from "../../connectors/kit/health.ts";
 import { buildCliReference } from "../../src/cli/cli-reference.ts";
 import type { Command } from "../../src/cli/command.ts";
 import { COMMAND_NAMES, loadAllCommands } from "../../src/cli/commands.ts";
@@ -180,8 +181,11 @@ function storedMetrics(): Map<string, readonly string[]> {
     }),
   );
   const stored = new Map<string, readonly string[]>([["up", ["job", "instance"]]]);
-  for (const { name, type } of registry.getMetricsAsArray() as unknown as { name: string; type: string }[]) {
-    const { labelNames } = registry.getSingleMetric(name) as unknown as { labelNames: string[] };
+  const connector = createHealth({ store: undefined as never, name: "stripe", now: () => new Date() }).registry;
+  const all = [registry, connector].flatMap(
+    (each) => each.getMetricsAsArray() as unknown as { name: string; type: string; labelNames: string[] }[],
+  );
+  for (const { name, type, labelNames } of all) {
     for (const suffix of type === "histogram" ? ["_bucket", "_count", "_sum"] : [""])
       stored.set(name + suffix, suffix === "_bucket" ? [...labelNames, "le"] : labelNames);
   }
