@@ -94,7 +94,8 @@ test("history is read by lists, goes on after a crash, and an open invoice is re
 async function failedInvoice(connected: ConnectedShop, fields: Stripe.CustomerCreateParams = {}) {
   const { stripe, double, store, mark } = connected;
   const customer = await makeCustomer(connected, fields);
-  const created = await stripe.invoices.create({ customer: customer.id, metadata: { amount: "4900" } });
+  const created = await stripe.invoices.create({ customer: customer.id });
+  await stripe.invoiceItems.create({ customer: customer.id, invoice: created.id, amount: 4900, currency: "usd" });
   double.billing.finalize(double.account.get("invoice", created.id));
   await stripe.invoices.pay(created.id).catch(() => {});
   await stripe.invoices.update(created.id, { auto_advance: false, metadata: { dunlin: mark } });

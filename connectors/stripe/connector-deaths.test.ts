@@ -22,7 +22,8 @@ async function dueInvoice({ stripe, store, double }: ConnectedShop, mark: string
   const token = "pm_card_visa";
   const method = await stripe.paymentMethods.attach(token, { customer: customer.id });
   await stripe.customers.update(customer.id, { invoice_settings: { default_payment_method: method.id } });
-  const created = await stripe.invoices.create({ customer: customer.id, metadata: { amount: "4900" } });
+  const created = await stripe.invoices.create({ customer: customer.id });
+  await stripe.invoiceItems.create({ customer: customer.id, invoice: created.id, amount: 4900, currency: "usd" });
   double.billing.finalize(double.account.get("invoice", created.id));
   await stripe.invoices.update(created.id, { auto_advance: false, metadata: { [OWNER_MARK]: mark } });
   await store.own(created.id, service.now());
@@ -128,6 +129,31 @@ test("an action is not charged when its invoice is paid, not marked any more, or
     const [ended] = await store.actionsOfInvoice(invoiceId);
     assert.equal(ended!.state, "skipped");
     assert.match(ended!.problem!, problem);
+  }
+});
+
+test("an action whose time passed a day ago is not charged, because Dunlin plans the next one", async (t) => {
+  const connected = await connectShop(service, {
+    askBank: () => ({ kind: "approved" }),
+    settings: { endpoint: false },
+  });
+  t.after(connected.close);
+  const { stripe, store, mark } = connected;
+  const all = executing(
+    connected,
+    createStripeAccount(stripe, (call) => call()),
+  );
+  for (const [hours, expected] of [
+    [23, "charged"],
+    [25, "skipped"],
+  ] as const) {
+    const { invoiceId, customerId } = await dueInvoice(connected, mark, hours);
+    const later = new Date(service.now().getTime() + hours * 3_600_000);
+    const due = (await store.dueActions(10, later)).find((action) => action.invoiceId === invoiceId);
+    await executeAction({ ...all, now: () => later }, due!);
+    const [ended] = await store.actionsOfInvoice(invoiceId);
+    assert.equal(ended!.state, expected);
+    assert.equal((await stripe.charges.list({ customer: customerId })).data.length, expected === "charged" ? 1 : 0);
   }
 });
 

@@ -4,6 +4,8 @@ import { type Syncing, syncInvoice } from "./sync-invoice.ts";
 
 /** Stripe forgets an idempotency key after a day. Before that the same request cannot charge twice. */
 const KEY_LIFE_MS = 23 * 3_600_000;
+/** Dunlin plans again two days after an action without an outcome, so a charge this late could meet the next one. */
+const LATE_MS = 24 * 3_600_000;
 const FIRST_DELAY_MS = 5_000;
 const DELAY_MAX_MS = 15 * 60_000;
 
@@ -28,6 +30,8 @@ export async function executeAction(executing: Executing, action: StoredAction):
   if (!invoice) return skip("Stripe has no such invoice.");
   // A charge that was begun is asked for under its key even if the invoice is paid now: perhaps it was this one.
   if (action.begunAt === null) {
+    if (now.getTime() - action.dueAt.getTime() > LATE_MS)
+      return skip("Its time passed more than a day ago, while the connector did not run.");
     if (invoice.status !== "open") {
       await skip(`The invoice is ${invoice.status}.`);
       return void (await syncInvoice(executing, invoiceId));

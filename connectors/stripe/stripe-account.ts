@@ -53,7 +53,7 @@ export interface StripeAccount {
   markInvoice(invoiceId: string, mark: string, isRetried?: boolean): Promise<void>;
   markUncollectible(invoiceId: string): Promise<void>;
   cancelSubscription(id: string): Promise<void>;
-  /** Events since a time in seconds, oldest first. */
+  /** Events since a time in seconds, newest first. */
   listEvents(types: readonly string[], since: number): AsyncIterable<Stripe.Event>;
   /** With their payments. */
   pageInvoices(query: PageQuery): Promise<Page<Stripe.Invoice>>;
@@ -157,19 +157,16 @@ export function createStripeAccount(stripe: Stripe, pace: Pacer): StripeAccount 
       await pace(() => stripe.subscriptions.cancel(id)).catch(ignoreRefusal);
     },
     async *listEvents(types, since) {
-      // Stripe lists the newest first; the walk keeps a page's events, and yields them from the end.
-      const found: Stripe.Event[] = [];
       let after: string | undefined;
       for (;;) {
         const params = { types: [...types], created: { gte: since }, limit: PAGE_SIZE };
         const { data, has_more } = await pace(() =>
           stripe.events.list(after === undefined ? params : { ...params, starting_after: after }),
         );
-        found.push(...data);
+        yield* data;
         after = data.at(-1)?.id;
         if (!has_more || after === undefined) break;
       }
-      yield* found.reverse();
     },
     pageInvoices: (query) => page((params) => stripe.invoices.list({ ...params, expand: ["data.payments"] }), query),
     pageCharges: (query) => page((params) => stripe.charges.list(params), query),

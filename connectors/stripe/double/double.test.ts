@@ -286,7 +286,8 @@ test("every object is read by its id and in its list", async () => {
 
 test("an invoice of its own is finalized, and paid outside of Stripe", async () => {
   const { customer } = await subscribe("pm_card_visa");
-  const invoice = await stripe.invoices.create({ customer: customer.id, metadata: { amount: "700" } });
+  const invoice = await stripe.invoices.create({ customer: customer.id });
+  await stripe.invoiceItems.create({ customer: customer.id, invoice: invoice.id, amount: 700, currency: "usd" });
   assert.equal((await stripe.invoices.finalizeInvoice(invoice.id)).status, "open");
   const paid = await stripe.invoices.pay(invoice.id, { paid_out_of_band: true });
   assert.deepEqual([paid.status, paid.amount_paid], ["paid", 700]);
@@ -309,7 +310,8 @@ test("a debit is pending for days, and its failure comes late", async () => {
   const customer = await client.customers.create({});
   const debit = failing.account.add(makePaymentMethod(failing.account, customer.id, "sepa_debit", null));
   await client.customers.update(customer.id, { invoice_settings: { default_payment_method: debit.id } });
-  const created = await client.invoices.create({ customer: customer.id, metadata: { amount: "700" } });
+  const created = await client.invoices.create({ customer: customer.id });
+  await client.invoiceItems.create({ customer: customer.id, invoice: created.id, amount: 700, currency: "usd" });
   const invoice = await client.invoices.pay(created.id);
   assert.equal(invoice.status, "open");
   const charge = async () => (await client.charges.list()).data[0]!;

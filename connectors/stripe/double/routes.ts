@@ -62,6 +62,19 @@ const list =
 const invoiceOf = ({ account, ids }: RouteContext) => account.get<Stripe.Invoice>("invoice", ids[0]!);
 const subscriptionIdOf = ({ parent }: Stripe.Invoice) => parent?.subscription_details?.subscription ?? null;
 
+/** An amount that an invoice will ask for. */
+interface PendingItem extends StoredObject {
+  amount: number;
+  customer: string;
+  /** Null: the next invoice that includes pending items. */
+  invoice: string | null;
+}
+
+function addToDraft(invoice: Stripe.Invoice, amount: number) {
+  if (invoice.status !== "draft") throw invalidRequest("The invoice is not a draft any more.", { param: "invoice" });
+  for (const field of ["amount_due", "amount_remaining", "subtotal", "total"] as const) invoice[field] += amount;
+}
+
 const listInvoicePayments = list<Stripe.InvoicePayment>("invoice_payment", "/v1/invoice_payments", {
   invoice: ({ invoice }) => invoice,
   payment_intent: ({ payment }) => payment.payment_intent,
@@ -201,18 +214,49 @@ export const ROUTES: readonly Route[] = [
     }),
   ),
   get("/v1/invoices/:id", "invoice_read", invoiceOf),
+  post("/v1/products", "product_write", ({ account, fields }) =>
+    account.add({
+      ...{ id: textOf(fields.id) ?? account.newId("prod"), object: "product", active: true, attributes: [] },
+      ...{ created: account.seconds(), default_price: null, description: textOf(fields.description) ?? null },
+      ...{ images: [], livemode: account.livemode, marketing_features: [], metadata: {}, shippable: null },
+      ...{ name: textOf(fields.name) ?? "", package_dimensions: null, tax_code: null, type: "service" },
+      ...{ unit_label: null, updated: account.seconds(), url: null },
+    }),
+  ),
+  get("/v1/products/:id", "product_read", byId("product")),
+  post("/v1/invoiceitems", "invoice_write", (context) => {
+    const { account, fields } = context;
+    const customer = account.get<Stripe.Customer>("customer", textOf(fields.customer) ?? "");
+    const amount = numberOf(fields.amount, "amount") ?? numberOf(fields.unit_amount, "unit_amount") ?? 0;
+    const invoiceId = textOf(fields.invoice);
+    const item = account.add<PendingItem>({
+      ...{ id: account.newId("ii"), object: "invoiceitem", amount, created: account.seconds(), customer: customer.id },
+      ...{ currency: textOf(fields.currency) ?? "usd", invoice: invoiceId ?? null, livemode: account.livemode },
+    });
+    if (invoiceId !== undefined) addToDraft(account.get("invoice", invoiceId), amount);
+    account.emit("invoiceitem.created", item);
+    return item;
+  }),
+  get("/v1/invoiceitems/:id", "invoice_read", byId("invoiceitem")),
+
   post("/v1/invoices", "invoice_write", ({ account, fields }) => {
     const customer = account.get<Stripe.Customer>("customer", textOf(fields.customer) ?? "");
     const now = account.seconds((customer.test_clock as string | null | undefined) ?? null);
+    const isIncluded = textOf(fields.pending_invoice_items_behavior) === "include";
+    const pending = account
+      .list<PendingItem>("invoiceitem")
+      .filter((item) => isIncluded && item.customer === customer.id && item.invoice === null);
     const invoice = account.add(
       makeInvoice(account, customer, null, {
-        amount: numberOf((fields.metadata as FormFields | undefined)?.amount, "metadata[amount]") ?? 0,
+        amount: pending.reduce((sum, { amount }) => sum + amount, 0),
         currency: textOf(fields.currency) ?? "usd",
         billingReason: "manual",
         periodStart: now,
         periodEnd: now,
       }),
     );
+    for (const item of pending) item.invoice = invoice.id;
+    invoice.metadata = mergeMetadata({}, fields.metadata);
     invoice.auto_advance = flagOf(fields.auto_advance) ?? false;
     account.emit("invoice.created", invoice);
     return invoice;
