@@ -186,11 +186,10 @@ async function check(context: CommandContext, opened: OpenedDatabase, merchantId
   return all.every(({ isOk }) => isOk) ? EXIT_CODES.ok : EXIT_CODES.failed;
 }
 
-const openClient = async (context: CommandContext, apiKey: ConnectionSecrets["apiKey"]) =>
-  createClient({
-    ...{ baseUrl: context.settings.baseUrl, apiKey, retryForMs: 2_000 },
-    ca: (await loadOwnCertificate(context)).ca,
-  });
+async function openClient(context: CommandContext, apiKey: ConnectionSecrets["apiKey"]) {
+  const { ca } = await loadOwnCertificate(context);
+  return createClient({ baseUrl: context.settings.baseUrl, apiKey, retryForMs: 2_000, ...(ca && { ca }) });
+}
 
 async function checkMessages({ settings: { mail } }: CommandContext, { messages, publicUrl }: ConnectionSettings) {
   const name = "Mails to customers";

@@ -56,9 +56,16 @@ export interface ConnectorRun {
 export const storeOf = ({ db }: Pick<OpenedDatabase, "db">, merchantId: string): ConnectorStore =>
   createConnectorStore(db, { merchantId, connection: "stripe" });
 
-export async function loadOwnCertificate({ settings: { dataDir, baseUrl }, realNow }: CommandContext) {
-  const made = await ensureLocalCertificate(join(dataDir, "tls"), new URL(baseUrl).hostname, realNow());
-  return { ...made, ca: readFileSync(made.caFile, "utf8") };
+/** `ca`: the authority of the service's certificate; undefined if a public one signed it. */
+export async function loadOwnCertificate({ settings, realNow }: CommandContext) {
+  const { dataDir, baseUrl, tls, certificate } = settings;
+  const { cert, key, caFile } = await ensureLocalCertificate(
+    join(dataDir, "tls"),
+    new URL(baseUrl).hostname,
+    realNow(),
+  );
+  const isOwn = tls !== "proxy" && !certificate;
+  return { cert, key, ca: isOwn ? readFileSync(caFile, "utf8") : undefined };
 }
 
 /** Serves one Stripe account until the process is asked to stop. */
@@ -70,7 +77,7 @@ export async function runStripeConnector(context: CommandContext, opened: Opened
   const mode = run.isLive ? "live" : "test";
   const health = createHealth({ store, name: `stripe, ${mode} mode`, now: ports.now });
   const { cert, key, ca } = await loadOwnCertificate(context);
-  const dunlin = createClient({ baseUrl: context.settings.baseUrl, apiKey: secrets.apiKey, ca });
+  const dunlin = createClient({ baseUrl: context.settings.baseUrl, apiKey: secrets.apiKey, ...(ca && { ca }) });
   const stripe = createStripeClient(secrets.providerKey, run.stripeUrl);
   const links = settings.publicUrl === null ? null : createOptOutLinks(settings.publicUrl, secrets.token);
   let messages: Messages | null = null;
