@@ -11,6 +11,7 @@ import { type ConnectedShop, connectShop } from "./connected-shop.fixture.ts";
 import type { AskBank } from "./double/payments.ts";
 import { signWebhook } from "./double/webhook-sender.ts";
 import { declineFacts } from "./double/world-bank.ts";
+import { followEvent } from "./follow-dunlin.ts";
 import { readMessageFacts } from "./message-facts.ts";
 
 // The parts of a connection one by one, at the speed of real time.
@@ -275,4 +276,53 @@ test("a record that was read earlier never replaces one that was read later", as
   assert.equal(await version("open", early), undefined);
   assert.equal(await version("paid", await store.beginRead()), "2026-03-01T12:00:00.000Z");
   assert.equal(await version("refunded", await store.beginRead()), "2026-03-01T12:00:00.001Z");
+});
+
+test("an invoice whose end comes while it is taken over keeps neither the mark nor its retries off", async (t) => {
+  const connected = await connectShop(service, {
+    askBank: () => ({ kind: "declined", decline: NO_MONEY }),
+    settings: { endpoint: false },
+  });
+  t.after(connected.close);
+  const { stripe, store, mark, connector } = connected;
+  const at = (minute: number) => new Date(service.now().getTime() + minute * 60_000);
+  const event = (type: string, invoiceId: string, created: Date) =>
+    ({ id: `${type} ${invoiceId}`, type, created: created.toISOString(), data: { invoiceId } }) as never;
+  const following = {
+    ...{ account: connector.account, store, mark, completeDunning: "give_back" as const, hint: async () => {} },
+  };
+  const shown = async (id: string) => {
+    const { auto_advance, metadata } = await stripe.invoices.retrieve(id);
+    return [auto_advance, metadata?.dunlin, await store.isOwned(id)];
+  };
+  const { invoiceId } = await failedInvoice(connected);
+  await store.disown(invoiceId, at(0));
+  await store.endRelease(invoiceId, at(0));
+  await stripe.invoices.update(invoiceId, { auto_advance: true, metadata: { dunlin: "" } });
+
+  // The end is handled between the last check and the mark.
+  const racing = {
+    ...following.account,
+    async markInvoice(id: string, value: string, isRetried?: boolean) {
+      if (value !== "") await followEvent(following, event("recovery_ended", id, at(2)), at(3));
+      await following.account.markInvoice(id, value, isRetried);
+    },
+  };
+  await followEvent({ ...following, account: racing }, event("pause_collection", invoiceId, at(1)), at(3));
+  assert.deepEqual(await shown(invoiceId), [true, undefined, false]);
+
+  // The process dies right after the mark, and the event comes again.
+  const dying = {
+    ...racing,
+    async markInvoice(id: string, value: string, isRetried?: boolean) {
+      await racing.markInvoice(id, value, isRetried);
+      throw new Error("died");
+    },
+  };
+  const again = event("pause_collection", invoiceId, at(4));
+  const late = { ...following, account: { ...dying } };
+  await assert.rejects(followEvent(late, again, at(5)), /died/);
+  await store.disown(invoiceId, at(6));
+  await followEvent(following, again, at(7));
+  assert.deepEqual(await shown(invoiceId), [true, undefined, false]);
 });

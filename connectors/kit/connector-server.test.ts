@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, test } from "node:test";
+import { runService, type Service } from "../../test/contract/running-service.ts";
+import { createHealth, createHealthServer } from "./health.ts";
+import { createConnectorListener } from "./listener.ts";
+import { createOptOutLinks } from "./messages/opt-out.ts";
+import { createWebhookReceiver } from "./sdk.ts";
+import { type ConnectorStore, createConnectorStore } from "./store.ts";
+
+let service: Service;
+let store: ConnectorStore;
+before(async () => {
+  service = await runService();
+  const shop = await service.shop({ endpoint: false });
+  store = createConnectorStore(service.store.db, { merchantId: shop.id, connection: "stripe" });
+});
+after(() => service?.stop());
+
+async function listen(server: ReturnType<typeof createServer>, t: { after(end: () => unknown): void }) {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test("a customer ends the mails by a button, not by opening the link; a forged link does nothing", async (t) => {
+  const links = createOptOutLinks("https://pay.example", "a secret");
+  const bodies: string[] = [];
+  const errors: unknown[] = [];
+  const listener = createConnectorListener({
+    dunlinReceiver: createWebhookReceiver({ auth: { bearer: "token" }, store: store.events, handle: () => {} }),
+    providerPath: "/stripe",
+    async receiveFromProvider(body) {
+      bodies.push(body);
+      if (body === "broken") throw new Error("the database is away");
+      return 200;
+    },
+    optOut: { links, record: (customerId) => store.messages.optOut(customerId, service.now()) },
+    onError: (error) => errors.push(error),
+  });
+  const base = await listen(createServer(listener), t);
+  const link = base + new URL(links.linkFor("cus_1")).pathname;
+  const page = await fetch(link);
+  assert.match(await page.text(), /<form method="post"><button>Stop the mails<\/button>/);
+  assert.match(page.headers.get("content-security-policy")!, /default-src 'none'/);
+  assert.equal(await store.messages.hasOptedOut("cus_1"), false);
+  assert.equal((await fetch(link.replace(/.$/, "_"), { method: "POST" })).status, 404);
+  assert.equal(await store.messages.hasOptedOut("cus_1"), false);
+  assert.match(await (await fetch(link, { method: "POST", body: "List-Unsubscribe=One-Click" })).text(), /Done/);
+  assert.equal(await store.messages.hasOptedOut("cus_1"), true);
+
+  const post = async (path: string, body: string) => (await fetch(base + path, { method: "POST", body })).status;
+  assert.equal(await post("/stripe", "{}"), 200);
+  assert.equal(await post("/stripe", "x".repeat(1024 * 1024 + 1)), 413);
+  assert.equal(await post("/stripe", "broken"), 500);
+  assert.deepEqual([bodies, errors.length], [["{}", "broken"], 1]);
+  assert.equal((await fetch(`${base}/stripe`)).status, 404);
+  assert.equal(await post("/dunlin", "{}"), 401);
+});
+
+test("the health page turns bad when a change waits for ten minutes or fails, and metrics say so", async (t) => {
+  let now = service.now();
+  const health = createHealth({ store, name: "stripe, test mode", now: () => now });
+  const base = await listen(createHealthServer(health), t);
+  const status = async (path: string) => (await fetch(base + path)).status;
+  const text = async (path: string) => await (await fetch(base + path)).text();
+  assert.deepEqual([await status("/healthz"), await status("/"), await status("/other")], [200, 200, 404]);
+  await store.hint(["in_1"], now);
+  now = new Date(now.getTime() + 601_000);
+  assert.equal(await status("/healthz"), 503);
+  assert.match(await text("/"), /Changes waiting +1, the oldest for 601 s/);
+  assert.match(await text("/metrics"), /^dunlin_connector_lag_seconds 601$/m);
+  const [hint] = await store.claimHints(1, now, new Date(now.getTime() + 60_000));
+  await store.failHint(hint!, now, "Stripe is away");
+  health.onCall("refused");
+  health.onError("changes", new Error("Stripe is away"));
+  health.setPaused(true);
+  assert.match(await text("/metrics"), /^dunlin_connector_failing 1$/m);
+  assert.match(await text("/metrics"), /^dunlin_connector_calls_total\{outcome="refused"\} 1$/m);
+  assert.match(
+    await text("/"),
+    /Connection +stripe, test mode, paused[\s\S]*Last error .* changes: Error: Stripe is away/,
+  );
+});
