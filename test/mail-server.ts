@@ -43,11 +43,12 @@ export async function startMailServer(options: MailServerOptions) {
     },
     onRcptTo: (_address, _session, done) => done(refuses === undefined ? null : new Error(refuses)),
     onData(stream, { envelope, secure: isSecure }, done) {
+      // A sender that dies in the middle of a mail sends none.
       void text(stream).then((received) => {
         const from = envelope.mailFrom ? envelope.mailFrom.address : "";
         mails.push({ from, to: envelope.rcptTo.map(({ address }) => address), text: received, isSecure });
         done(refusesText === undefined ? null : new Error(refusesText));
-      });
+      }, done);
     },
   });
   server.on("error", () => {});
