@@ -43,6 +43,7 @@ async function run(
   const settings = {
     webhookAllow: endpoint ? `127.0.0.1/32:${new URL(endpoint.url).port}` : "",
     webhookCa: endpoint?.ca ?? null,
+    dataDir: "no-such-folder",
   };
   const { context, lines } = createTestContext(database.db, settings);
   const code = await command.run(context, values, [id]);

@@ -105,7 +105,7 @@ async function runStage(options: StripeCampaignOptions, stage: CampaignStage): P
     ...["connect", "stripe", "--merchant", merchantId, "--stripe-key-file", file("stripe-key", STRIPE_KEY)],
     ...["--stripe-url", account.double.url, "--webhook-secret-file", secretFile, "--port", String(connectPort)],
     ...["--calls-per-second", String(Math.ceil(options.perSecond * 1.3)), "--messages", "on"],
-    ...["--public-url", "https://pay.shop.example", "--months", "0"],
+    ...["--public-url", "https://pay.shop.example", "--months", "3"],
   ];
   const connector = createServiceFleet({
     ...{ environment: () => env, words, readyLine: "Connected to Stripe" },
