@@ -216,6 +216,7 @@ create table connections (
   paused_at timestamptz,
   paused_by text,
   seen_at timestamptz,
+  ending_at timestamptz,
   constraint connections_pkey primary key (merchant_id, name),
   constraint connections_name_check check (name = any (array['stripe']))
 );
@@ -231,6 +232,7 @@ comment on column connections.settings is 'The merchant''s choices, such as the 
 comment on column connections.local_port is 'On which the connector listens on this machine for Dunlin''s webhooks; null: it has a public address.';
 comment on column connections.paused_at is 'While set, the connector charges nothing and writes to no customer; facts are still read.';
 comment on column connections.seen_at is 'When the connector last reported.';
+comment on column connections.ending_at is 'Since when its invoices are given back; its connector then ends, and takes over no more.';
 
 create table connector_actions (
   merchant_id uuid not null,
@@ -245,6 +247,7 @@ create table connector_actions (
   begun_at timestamptz,
   ended_at timestamptz,
   tries int4 not null default 0,
+  retry_at timestamptz,
   constraint connector_actions_pkey primary key (merchant_id, connection, id),
   constraint connector_actions_state_check check (state = any (array['planned', 'charging', 'charged', 'declined', 'skipped', 'asked']))
 );
@@ -257,6 +260,7 @@ alter table connector_actions force row level security;
 create policy wall on connector_actions using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
 comment on table connector_actions is 'Recovery actions and the charges that they led to. An action is charged once, whatever dies.';
 comment on column connector_actions.begun_at is 'When a charge may have been made for the first time.';
+comment on column connector_actions.retry_at is 'When it is tried again; null: at due_at.';
 
 create table connector_cursors (
   merchant_id uuid not null,

@@ -15,6 +15,7 @@ export interface StoredAction {
   id: string;
   invoiceId: string;
   suggestion: string;
+  /** When the retry is best made; attempts to carry it out may follow later. */
   dueAt: Date;
   state: ActionState;
   chargeId: string | null;
@@ -22,6 +23,12 @@ export interface StoredAction {
   tries: number;
   /** Why it was skipped, declined or put off. */
   problem: string | null;
+}
+
+export interface Ownership {
+  since: Date;
+  /** Null while Dunlin handles the invoice. */
+  until: Date | null;
 }
 
 /** Which action led to which charge, and which invoices Dunlin handles. */
@@ -37,7 +44,9 @@ export interface ActionLedger {
     found?: { chargeId?: string; problem?: string },
   ): Promise<void>;
   /** Tries again later. */
-  delayAction(actionId: string, dueAt: Date, problem: string): Promise<void>;
+  delayAction(actionId: string, retryAt: Date, problem: string): Promise<void>;
+  /** Whether an action of the invoice with a later time has come. */
+  isReplaced(action: Pick<StoredAction, "id" | "invoiceId" | "dueAt">): Promise<boolean>;
   /** Ends planned actions of an invoice without a charge. */
   dropPlans(invoiceId: string, now: Date, problem: string): Promise<void>;
   /** The actions that made charges, by charge. */
@@ -51,18 +60,23 @@ export interface ActionLedger {
   /**
    * Notes that Dunlin no longer handles an invoice.
    *
-   * @returns whether its release is still to be done; false also if a newer event says that Dunlin handles it again
+   * @returns whether the invoice has to be released. False if that was done, or if Dunlin handles the invoice again.
    */
   disown(invoiceId: string, at: Date): Promise<boolean>;
   /** Notes that the provider's side of an invoice was left as the merchant chose. */
   endRelease(invoiceId: string, now: Date): Promise<void>;
-  /** Invoices that Dunlin no longer handles, and that are not released yet. */
-  listUnreleased(limit: number): Promise<string[]>;
+  /** Claims invoices that Dunlin no longer handles, that are not released, and that were not claimed since a time. */
+  claimUnreleased(limit: number, before: Date, now: Date): Promise<string[]>;
   /** Claims invoices that Dunlin handles and that were not checked since a time. */
   claimUnchecked(limit: number, before: Date, now: Date): Promise<string[]>;
+  /** Has an invoice claimed again soon. */
+  recheck(invoiceId: string): Promise<void>;
   isOwned(invoiceId: string): Promise<boolean>;
+  /** By invoice, the latest time in which Dunlin handled it. */
+  ownershipOf(invoiceIds: readonly string[]): Promise<Map<string, Ownership>>;
   setCustomer(invoiceId: string, customerId: string): Promise<void>;
   ownedInvoicesOf(customerId: string): Promise<string[]>;
+  /** Includes invoices that are not given back yet. */
   listOwned(limit: number): Promise<string[]>;
 }
 
@@ -76,7 +90,8 @@ const ACTION = `id, invoice_id as "invoiceId", suggestion, due_at as "dueAt", st
   begun_at as "begunAt", tries, problem`;
 const DUE = statement(
   "due_actions",
-  `select ${ACTION} from connector_actions where ${SCOPE} and ended_at is null and due_at <= $3 order by due_at limit $4`,
+  `select ${ACTION} from connector_actions where ${SCOPE} and ended_at is null and coalesce(retry_at, due_at) <= $3
+   order by coalesce(retry_at, due_at) limit $4`,
 );
 const BEGIN = statement(
   "begin_charge",
@@ -90,7 +105,11 @@ const END = statement(
 );
 const DELAY = statement(
   "delay_action",
-  `update connector_actions set due_at = $4, problem = $5 where ${SCOPE} and id = $3 and ended_at is null`,
+  `update connector_actions set retry_at = $4, problem = $5 where ${SCOPE} and id = $3 and ended_at is null`,
+);
+const REPLACED = statement(
+  "is_replaced",
+  `select 1 from connector_actions where ${SCOPE} and invoice_id = $3 and id <> $4 and due_at > $5 limit 1`,
 );
 const DROP = statement(
   "drop_plans",
@@ -117,7 +136,7 @@ const OWN = statement(
    where connector_invoices.since < excluded.since
      and coalesce(connector_invoices.ended_at, '-infinity') < excluded.since`,
 );
-// An end may come before the start that it belongs to; its row then keeps the start from doing anything.
+// Events may arrive out of order: the row of an end makes a start that is dated before it change nothing.
 const DISOWN = statement(
   "disown",
   `insert into connector_invoices (merchant_id, connection, invoice_id, since, ended_at) values ($1, $2, $3, $4, $4)
@@ -133,10 +152,18 @@ const FORGET = statement(
   "forget_erased",
   `delete from connector_invoices where ${SCOPE} and invoice_id = $3 and released_at is not null and customer_id = 'erased'`,
 );
-const UNRELEASED = statement(
-  "unreleased",
-  `select invoice_id as id from connector_invoices
-   where ${SCOPE} and ended_at is not null and released_at is null order by ended_at limit $3`,
+const CLAIM_UNRELEASED = statement(
+  "claim_unreleased",
+  `update connector_invoices set checked_at = $5
+   where ${SCOPE} and invoice_id in (
+     select invoice_id from connector_invoices
+     where ${SCOPE} and ended_at is not null and released_at is null and coalesce(checked_at, '-infinity') < $4
+     order by coalesce(checked_at, '-infinity'), ended_at limit $3)
+   returning invoice_id as id`,
+);
+const RECHECK = statement(
+  "recheck",
+  `update connector_invoices set checked_at = null where ${SCOPE} and invoice_id = $3`,
 );
 const CLAIM_UNCHECKED = statement(
   "claim_unchecked",
@@ -150,6 +177,10 @@ const OWNED = statement(
   "is_owned",
   `select 1 from connector_invoices where ${SCOPE} and invoice_id = $3 and ended_at is null`,
 );
+const OWNERSHIP = statement(
+  "ownership",
+  `select invoice_id as id, since, ended_at as until from connector_invoices where ${SCOPE} and invoice_id = any($3::text[])`,
+);
 const SET_CUSTOMER = statement(
   "set_customer",
   `update connector_invoices set customer_id = $4 where ${SCOPE} and invoice_id = $3 and customer_id is distinct from $4`,
@@ -160,7 +191,7 @@ const OWNED_OF = statement(
 );
 const LIST_OWNED = statement(
   "owned_invoices",
-  `select invoice_id as id from connector_invoices where ${SCOPE} and ended_at is null order by since limit $3`,
+  `select invoice_id as id from connector_invoices where ${SCOPE} and released_at is null order by since limit $3`,
 );
 
 export function createActionLedger(run: RunScoped): ActionLedger {
@@ -174,9 +205,10 @@ export function createActionLedger(run: RunScoped): ActionLedger {
     async endAction(actionId, state, at, { chargeId, problem } = {}) {
       await run(END, actionId, state, at, chargeId ?? null, problem ?? null);
     },
-    async delayAction(actionId, dueAt, problem) {
-      await run(DELAY, actionId, dueAt, problem);
+    async delayAction(actionId, retryAt, problem) {
+      await run(DELAY, actionId, retryAt, problem);
     },
+    isReplaced: async ({ id, invoiceId, dueAt }) => (await run(REPLACED, invoiceId, id, dueAt)).rowCount === 1,
     async dropPlans(invoiceId, at, problem) {
       await run(DROP, invoiceId, at, problem);
     },
@@ -195,9 +227,17 @@ export function createActionLedger(run: RunScoped): ActionLedger {
       await run(RELEASED, invoiceId, at);
       await run(FORGET, invoiceId);
     },
-    listUnreleased: (limit) => ids(UNRELEASED, limit),
+    claimUnreleased: (limit, before, at) => ids(CLAIM_UNRELEASED, limit, before, at),
+    async recheck(invoiceId) {
+      await run(RECHECK, invoiceId);
+    },
     claimUnchecked: (limit, before, at) => ids(CLAIM_UNCHECKED, limit, before, at),
     isOwned: async (invoiceId) => (await run(OWNED, invoiceId)).rowCount === 1,
+    async ownershipOf(invoiceIds) {
+      if (invoiceIds.length === 0) return new Map();
+      const { rows } = await run<Ownership & { id: string }>(OWNERSHIP, invoiceIds);
+      return new Map(rows.map(({ id, ...ownership }) => [id, ownership]));
+    },
     async setCustomer(invoiceId, customerId) {
       await run(SET_CUSTOMER, invoiceId, customerId);
     },

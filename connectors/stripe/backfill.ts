@@ -99,11 +99,16 @@ const READERS: Readonly<Record<Phase, ReadPage>> = {
     const owners = await store.findPayments(page.rows.map(paymentIdOf));
     const known = page.rows.filter((charge) => owners.has(paymentIdOf(charge)));
     const actions = await store.actionsOfCharges(known.map(({ id }) => id));
+    const owned = await store.ownershipOf(known.map((charge) => owners.get(paymentIdOf(charge))!.invoiceId));
     const won = await account.findWonDisputes(known);
     const mapped = known.map((charge) => {
       const { invoiceId, customerId, subscriptionId } = owners.get(paymentIdOf(charge))!;
       const payer = { customerId: customerId ?? undefined, subscriptionId: subscriptionId ?? undefined };
-      const origin = { actionId: actions.get(charge.id), isOwned: false, isWon: won.has(charge.id) };
+      const origin = {
+        actionId: actions.get(charge.id),
+        owned: owned.get(invoiceId) ?? null,
+        isWon: won.has(charge.id),
+      };
       return mapCharge(charge, { invoiceId, ...payer, ...origin });
     });
     const records = await addVersions(store, mapped, readNo);

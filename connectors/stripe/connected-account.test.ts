@@ -290,6 +290,7 @@ test("an invoice whose end comes while it is taken over keeps neither the mark n
     ({ id: `${type} ${invoiceId}`, type, created: created.toISOString(), data: { invoiceId } }) as never;
   const following = {
     ...{ account: connector.account, store, mark, completeDunning: "give_back" as const, hint: async () => {} },
+    readEndReason: async () => null,
   };
   const shown = async (id: string) => {
     const { auto_advance, metadata } = await stripe.invoices.retrieve(id);

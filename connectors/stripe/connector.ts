@@ -72,6 +72,8 @@ const HINT_DELAY_MAX_MS = 60 * 60_000;
 const CHARGING_DELAY_MS = 2_000;
 /** How often Dunlin is asked about an invoice that it handles; service time. */
 const CHECK_EVERY_MS = 6 * 3_600_000;
+/** How often a release that failed is tried again. */
+const RELEASE_EVERY_MS = 60_000;
 /** Stripe may list an event a little after its time. */
 const EVENTS_OVERLAP_S = 30;
 const EVENTS_KEPT_S = 30 * 86_400;
@@ -93,6 +95,7 @@ export function createStripeConnector(options: ConnectorOptions): StripeConnecto
   };
   const following = {
     ...{ account, store, mark, completeDunning: options.completeDunning },
+    readEndReason: async (invoiceId: string) => (await explain(invoiceId))?.endReason ?? null,
     hint: (invoiceId: string) => store.hint([invoiceId], now()),
   };
   const dunlinReceiver = createWebhookReceiver({
@@ -163,21 +166,35 @@ export function createStripeConnector(options: ConnectorOptions): StripeConnecto
     }
   }
 
-  /** Asks Dunlin about invoices that it handles by our knowledge. */
-  async function checkOwned() {
-    const ids = await store.claimUnchecked(ACTIONS_PER_ROUND, later(-CHECK_EVERY_MS), now());
-    for (const invoiceId of ids) {
-      const askedAt = now();
-      const { recovery } = await dunlin.invoices.explain(invoiceId).catch((error) => {
-        if (error instanceof DunlinError && error.code === 404) return { recovery: "RECOVERY_NONE" };
-        throw error;
-      });
-      if (recovery === "RECOVERY_OPEN") continue;
-      log("warn", "connector.end-missed", { invoiceId });
-      await store.disown(invoiceId, askedAt);
-      await store.dropPlans(invoiceId, askedAt, "Dunlin no longer handles this invoice.");
-      await store.messages.dropPlans(invoiceId, askedAt, "Dunlin no longer handles this invoice.");
-    }
+  /** Null: Dunlin does not know the invoice. */
+  async function explain(invoiceId: string) {
+    return await dunlin.invoices.explain(invoiceId).catch((error) => {
+      if (error instanceof DunlinError && error.code === 404) return null;
+      throw error;
+    });
+  }
+
+  /** Ends what this connector does for an invoice that Dunlin no longer handles. */
+  async function checkOwned(invoiceId: string) {
+    const askedAt = now();
+    if ((await explain(invoiceId))?.recovery === "RECOVERY_OPEN") return;
+    log("warn", "connector.end-missed", { invoiceId });
+    await store.disown(invoiceId, askedAt);
+    await store.dropPlans(invoiceId, askedAt, "Dunlin no longer handles this invoice.");
+    await store.messages.dropPlans(invoiceId, askedAt, "Dunlin no longer handles this invoice.");
+  }
+
+  /** One invoice that fails must not keep the others waiting. Returns how many were done. */
+  async function forEachInvoice(invoiceIds: readonly string[], name: string, work: (id: string) => Promise<void>) {
+    let count = 0;
+    for (const invoiceId of invoiceIds)
+      try {
+        await work(invoiceId);
+        count++;
+      } catch (error) {
+        log("warn", name, { invoiceId, problem: String(error) });
+      }
+    return count;
   }
 
   return {
@@ -233,10 +250,15 @@ export function createStripeConnector(options: ConnectorOptions): StripeConnecto
       return due.length;
     },
     async releaseEnded() {
-      await checkOwned();
-      const ids = await store.listUnreleased(ACTIONS_PER_ROUND);
-      for (const invoiceId of ids) await release(following, invoiceId, now());
-      return ids.length;
+      const owned = await store.claimUnchecked(ACTIONS_PER_ROUND, later(-CHECK_EVERY_MS), now());
+      await forEachInvoice(owned, "connector.check-failed", (id) =>
+        checkOwned(id).catch(async (error) => {
+          await store.recheck(id);
+          throw error;
+        }),
+      );
+      const ended = await store.claimUnreleased(ACTIONS_PER_ROUND, later(-RELEASE_EVERY_MS), now());
+      return await forEachInvoice(ended, "connector.release-failed", (id) => release(following, id, now()));
     },
     async backfillPage(days) {
       // Changes during the backfill are read from the events since its start.

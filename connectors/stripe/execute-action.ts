@@ -1,9 +1,11 @@
+import type Stripe from "stripe";
 import type { StoredAction } from "../kit/action-ledger.ts";
-import { idOf, OWNER_MARK } from "./stripe-account.ts";
-import { type Syncing, syncInvoice } from "./sync-invoice.ts";
+import { isLeftToDunlin, mapUnmadeCharge, needsCustomer } from "./mapping.ts";
+import { idOf } from "./stripe-account.ts";
+import { addVersions, pushRecords, type Syncing, syncInvoice } from "./sync-invoice.ts";
 
-/** Stripe forgets an idempotency key after a day. Before that the same request cannot charge twice. */
-const KEY_LIFE_MS = 23 * 3_600_000;
+/** A request that made no charge by then makes none. Stripe forgets its key after a day. */
+const UNDER_WAY_MS = 3_600_000;
 /** Dunlin plans again two days after an action without an outcome, so a charge this late could meet the next one. */
 const LATE_MS = 24 * 3_600_000;
 const FIRST_DELAY_MS = 5_000;
@@ -18,53 +20,77 @@ export interface Executing extends Syncing {
 
 /**
  * Carries out an action whose time has come. Looks once more right before the charge: an invoice that is paid meanwhile, or that
- * lost its mark, is not charged.
+ * lost its mark, is not charged. A charge that was begun is first looked for by its key.
  */
 export async function executeAction(executing: Executing, action: StoredAction): Promise<void> {
   const { account, store } = executing;
   const now = executing.now();
-  const { id, invoiceId } = action;
-  const skip = (problem: string) => store.endAction(id, "skipped", now, { problem });
-  if (action.begunAt !== null && now.getTime() - action.begunAt.getTime() > KEY_LIFE_MS) return await settleLate();
+  const { id, invoiceId, begunAt } = action;
+  const key = `dunlin-${id}`;
+  const made = begunAt && (await account.findChargeByKey(key, begunAt));
+  if (made) return end(made.status === "failed" ? "declined" : "charged", made.id);
+
   const invoice = await account.readInvoice(invoiceId);
-  if (!invoice) return skip("Stripe has no such invoice.");
-  // A charge that was begun is asked for under its key even if the invoice is paid now: perhaps it was this one.
-  if (action.begunAt === null) {
-    if (now.getTime() - action.dueAt.getTime() > LATE_MS)
-      return skip("Its time passed more than a day ago, while the connector did not run.");
-    if (invoice.status !== "open") {
-      await skip(`The invoice is ${invoice.status}.`);
-      return void (await syncInvoice(executing, invoiceId));
-    }
-    if (invoice.metadata?.[OWNER_MARK] !== executing.mark) return skip("The invoice is no longer marked as Dunlin's.");
+  const obstacle = await findObstacle(executing, action, invoice, now);
+  if (obstacle !== null) {
+    if (begunAt && now.getTime() - begunAt.getTime() < UNDER_WAY_MS) return delay(obstacle);
+    return skip(obstacle);
   }
   if (action.suggestion === "ACTION_SUGGESTION_CARD_CHANGE") {
-    const refusal = await executing.askForCard(action, idOf(invoice.customer));
-    return refusal === null ? store.endAction(id, "asked", now) : skip(refusal);
+    const refusal = await executing.askForCard(action, idOf(invoice!.customer));
+    return refusal === null
+      ? store.endAction(id, "asked", now)
+      : store.endAction(id, "skipped", now, { problem: refusal });
   }
   if (!(await store.beginCharge(id, now))) return;
-  const outcome = await account.pay(invoiceId, `dunlin-${id}`);
+  const outcome = await account.pay(invoiceId, key);
   if (outcome.kind === "charged") return end("charged", outcome.chargeId);
-  if (outcome.kind === "declined") return end("declined", outcome.chargeId, outcome.message);
-  if (outcome.kind === "refused") {
-    await skip(outcome.message);
-    return void (await syncInvoice(executing, invoiceId));
-  }
-  const delay = Math.min(DELAY_MAX_MS, FIRST_DELAY_MS * 2 ** Math.min(action.tries, 10));
-  await store.delayAction(id, new Date(now.getTime() + delay), outcome.message);
-
-  /** The key no longer protects: a charge made since then is the answer. */
-  async function settleLate() {
-    const since = action.begunAt!.getTime() - 1_000;
-    const facts = await account.readFacts(invoiceId);
-    const made = facts?.charges.find(({ created }) => created * 1_000 >= since);
-    if (made) return end(made.status === "failed" ? "declined" : "charged", made.id);
-    await skip("Stripe did not answer for a day, and shows no charge.");
-    if (facts) await syncInvoice(executing, invoiceId);
-  }
+  if (outcome.kind === "unknown") return delay(outcome.message);
+  if (outcome.kind === "declined" && outcome.chargeId !== null)
+    return end("declined", outcome.chargeId, outcome.message);
+  if (needsCustomer(outcome)) await pushUnmadeCharge(outcome);
+  return outcome.kind === "declined" ? end("declined", null, outcome.message) : skip(outcome.message);
 
   async function end(state: "charged" | "declined", chargeId: string | null, problem?: string) {
     await store.endAction(id, state, now, { ...(chargeId && { chargeId }), ...(problem && { problem }) });
     await syncInvoice(executing, invoiceId);
   }
+
+  async function skip(problem: string) {
+    await store.endAction(id, "skipped", now, { problem });
+    await syncInvoice(executing, invoiceId);
+  }
+
+  async function delay(problem: string) {
+    const ms = Math.min(DELAY_MAX_MS, FIRST_DELAY_MS * 2 ** Math.min(action.tries, 10));
+    await store.delayAction(id, new Date(now.getTime() + ms), problem);
+  }
+
+  /** Stripe makes no charge if there is no method, or if it asks the customer first. Dunlin then asks for a card. */
+  async function pushUnmadeCharge({ code, message }: { code: string | null; message: string }) {
+    const readNo = await store.beginRead();
+    const mapped = mapUnmadeCharge(invoice!, { actionId: id, code, message, at: now });
+    const transactions = await addVersions(store, [mapped], readNo);
+    await pushRecords(executing, [{ subscriptions: [], transactions, invoices: [] }]);
+  }
+}
+
+/** Returns why the action may not be carried out, or null. */
+async function findObstacle(
+  { store, mark }: Executing,
+  action: StoredAction,
+  invoice: Stripe.Invoice | null,
+  now: Date,
+): Promise<string | null> {
+  if (!invoice) return "Stripe has no such invoice.";
+  if (invoice.status !== "open") return `The invoice is ${invoice.status}.`;
+  if (!isLeftToDunlin(invoice, mark)) return "The invoice is no longer marked as Dunlin's.";
+  if (!(await store.isOwned(action.invoiceId))) return "Dunlin no longer handles this invoice.";
+  if (action.begunAt !== null)
+    return now.getTime() - action.begunAt.getTime() < UNDER_WAY_MS
+      ? null
+      : "Stripe did not answer, and shows no charge.";
+  if (now.getTime() - action.dueAt.getTime() > LATE_MS)
+    return "Its time passed more than a day ago, while it could not be carried out.";
+  return (await store.isReplaced(action)) ? "A later action of this invoice replaced it." : null;
 }

@@ -1,9 +1,10 @@
+import type Stripe from "stripe";
 import type { WebhookEvent } from "../kit/sdk.ts";
 import type { ConnectorStore } from "../kit/store.ts";
-import { subscriptionIdOf } from "./mapping.ts";
-import { OWNER_MARK, type StripeAccount } from "./stripe-account.ts";
+import { isLeftToDunlin, isOptedOut, subscriptionIdOf } from "./mapping.ts";
+import { isCollecting, OWNER_MARK, type StripeAccount } from "./stripe-account.ts";
 
-/** The fate of an invoice that is still open when its recovery ends. */
+/** The fate of an invoice that is still open when Dunlin has given up. */
 export type CompleteDunning = "give_back" | "mark_uncollectible" | "cancel_subscription";
 
 export interface Following {
@@ -12,6 +13,8 @@ export interface Following {
   /** Marks an invoice in its metadata while Dunlin handles it. */
   mark: string;
   completeDunning: CompleteDunning;
+  /** Dunlin's reason for the end of an invoice's recovery, such as END_REASON_WINDOW_OVER; null: it has not ended, or is unknown. */
+  readEndReason(invoiceId: string): Promise<string | null>;
   /** Notes that an invoice has to be read again. */
   hint(invoiceId: string): Promise<void>;
 }
@@ -42,7 +45,10 @@ export async function followEvent(following: Following, event: WebhookEvent, now
 
 const RELEASED = "Dunlin no longer handles this invoice.";
 
-/** Turns Stripe's own retries off, unless a newer event gave the invoice back. */
+/**
+ * Turns Stripe's own retries off, unless a newer event gave the invoice back. An invoice that Stripe does not retry by itself is
+ * left alone: the merchant collects it by hand, or its customer has canceled.
+ */
 async function takeOver(following: Following, invoiceId: string, at: Date, now: Date) {
   const { account, store, mark, hint } = following;
   await store.own(invoiceId, at);
@@ -50,41 +56,82 @@ async function takeOver(following: Following, invoiceId: string, at: Date, now: 
   if (!(await store.isOwned(invoiceId))) return release(following, invoiceId, now);
   const invoice = await account.readInvoice(invoiceId);
   if (invoice?.status !== "open") return hint(invoiceId);
-  if (invoice.auto_advance === false && invoice.metadata?.[OWNER_MARK] === mark) return;
-  await account.markInvoice(invoiceId, mark, false);
+  if (isLeftToDunlin(invoice, mark)) {
+    if (invoice.auto_advance !== false) await account.markInvoice(invoiceId, mark, false);
+  } else if (invoice.auto_advance === false || isOptedOut(invoice)) return hint(invoiceId);
+  else await account.markInvoice(invoiceId, mark, false);
   // Its end may have come meanwhile, and seen no mark yet.
   if (!(await store.isOwned(invoiceId))) await release(following, invoiceId, now);
 }
 
 /** Treats an invoice that is still open as the merchant chose, and removes the mark. */
 export async function release(following: Following, invoiceId: string, now: Date) {
-  const { account, store, mark, completeDunning, hint } = following;
+  const { account, store, mark, hint } = following;
   const invoice = await account.readInvoice(invoiceId);
-  if (invoice?.metadata?.[OWNER_MARK] === mark) {
-    const isOpen = invoice.status === "open";
-    const subscriptionId = subscriptionIdOf(invoice);
-    if (isOpen && completeDunning === "mark_uncollectible") await account.markUncollectible(invoiceId);
-    if (isOpen && completeDunning === "cancel_subscription" && subscriptionId !== undefined)
-      await account.cancelSubscription(subscriptionId);
-    await account.markInvoice(invoiceId, "", isOpen && completeDunning === "give_back" ? true : undefined);
-  }
+  if (invoice && isLeftToDunlin(invoice, mark)) {
+    const isRetried = invoice.status === "open" ? await endDunning(following, invoice) : undefined;
+    await account.markInvoice(invoiceId, "", isRetried);
+  } else if (invoice?.status === "open" && isOptedOut(invoice))
+    await account.markInvoice(invoiceId, invoice.metadata![OWNER_MARK]!, await mayRetry(account, invoice));
   await store.endRelease(invoiceId, now);
   await hint(invoiceId);
 }
 
+/** With these, Dunlin has given up. After any other end, such as a stop by a person, Stripe's retries go on. */
+const GIVEN_UP = new Set(["END_REASON_WINDOW_OVER", "END_REASON_BUDGET_USED", "END_REASON_HOPELESS"]);
+
+/** Returns whether Stripe retries the invoice again; undefined: that stays off. */
+async function endDunning(following: Following, invoice: Stripe.Invoice): Promise<true | undefined> {
+  const { account, completeDunning, readEndReason } = following;
+  const isGivenUp = completeDunning !== "give_back" && GIVEN_UP.has((await readEndReason(invoice.id)) ?? "");
+  if (isGivenUp) {
+    const subscriptionId = subscriptionIdOf(invoice);
+    const isDone =
+      completeDunning === "mark_uncollectible"
+        ? await account.markUncollectible(invoice.id)
+        : subscriptionId !== undefined && (await account.cancelSubscription(subscriptionId));
+    if (isDone) return undefined;
+  }
+  return mayRetry(account, invoice);
+}
+
+/** Stripe stops collecting when a subscription ends, so that a customer who canceled is not charged. */
+async function mayRetry(account: StripeAccount, invoice: Stripe.Invoice): Promise<true | undefined> {
+  const subscriptionId = subscriptionIdOf(invoice);
+  const subscription = subscriptionId === undefined ? null : await account.readSubscription(subscriptionId);
+  return subscription === null || isCollecting(subscription) ? true : undefined;
+}
+
 const OWNED_MAX = 1_000_000;
 
-/** Ends everything that Dunlin does for the account: its invoices get Stripe's retries back. Returns their number. */
-export async function giveAllBack(following: Omit<Following, "completeDunning">, now: Date): Promise<number> {
+/** An invoice that could not be given back, and why. */
+export interface FailedRelease {
+  invoiceId: string;
+  problem: string;
+}
+
+/**
+ * Ends everything that Dunlin does for the account: its invoices get Stripe's retries back.
+ *
+ * @returns the number of invoices given back, and those that failed
+ */
+export async function giveAllBack(
+  following: Omit<Following, "completeDunning" | "readEndReason">,
+  now: Date,
+): Promise<{ count: number; failed: FailedRelease[] }> {
   const { store } = following;
+  const failed: FailedRelease[] = [];
   const ids = await store.listOwned(OWNED_MAX);
-  for (const invoiceId of ids) {
-    await store.disown(invoiceId, now);
-    await store.dropPlans(invoiceId, now, ENDED);
-    await store.messages.dropPlans(invoiceId, now, ENDED);
-    await release({ ...following, completeDunning: "give_back" }, invoiceId, now);
-  }
-  return ids.length;
+  for (const invoiceId of ids)
+    try {
+      await store.disown(invoiceId, now);
+      await store.dropPlans(invoiceId, now, ENDED);
+      await store.messages.dropPlans(invoiceId, now, ENDED);
+      await release({ ...following, completeDunning: "give_back", readEndReason: async () => null }, invoiceId, now);
+    } catch (error) {
+      failed.push({ invoiceId, problem: (error as Error).message });
+    }
+  return { count: ids.length - failed.length, failed };
 }
 
 const ENDED = "The connection was ended.";

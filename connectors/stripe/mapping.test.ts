@@ -41,7 +41,7 @@ function chargeOf(invoice: Stripe.Invoice, over: Partial<Stripe.Charge> = {}, de
 const NO_MONEY = declineFacts("insufficient_funds");
 const origin = (invoice: Stripe.Invoice, over = {}) => ({
   ...{ invoiceId: invoice.id, customerId: customer.id, subscriptionId: undefined },
-  ...{ actionId: undefined, isOwned: false, isWon: false, ...over },
+  ...{ actionId: undefined, owned: null, isWon: false, ...over },
 });
 
 test("an open invoice is unpaid only after a failure; before it, Dunlin has nothing to recover", () => {
@@ -56,6 +56,10 @@ test("an open invoice is unpaid only after a failure; before it, Dunlin has noth
   assert.equal(stateOf({ status: "open" }, [failed]), "UNPAID");
   assert.equal(stateOf({ status: "open", amount_paid: 100 }, [failed]), "PARTIALLY_PAID");
   assert.equal(stateOf({ status: "open", collection_method: "send_invoice" }, [failed]), "DRAFT");
+  const byHand = { status: "open", auto_advance: false } as const;
+  assert.equal(stateOf(byHand, [failed]), "DRAFT", "the merchant collects it by hand");
+  assert.equal(stateOf({ ...byHand, metadata: { dunlin: "dunlin-m" } }, [failed]), "UNPAID", "Dunlin turned it off");
+  assert.equal(stateOf({ status: "open", metadata: { dunlin: "off" } }, [failed]), "DRAFT", "the merchant opted out");
   assert.equal(stateOf({ status: "paid" }), "PAID");
   assert.equal(stateOf({ status: "void" }), "VOIDED");
   assert.equal(stateOf({ status: "uncollectible" }), "UNCOLLECTIBLE");
@@ -92,8 +96,18 @@ test("a charge shows its decline, its card, and who made it", () => {
     ["visa", "401288", "fp_old", "CARD_FUNDING_DEBIT", 2031],
   );
   const makerOf = (over: object) => mapCharge(chargeOf(invoice), origin(invoice, over)).record.initiator;
-  assert.equal(makerOf({ isOwned: true }), "TRANSACTION_INITIATOR_CUSTOMER");
-  assert.equal(makerOf({ isOwned: true, actionId: "a" }), "TRANSACTION_INITIATOR_RECOVERY_ACTION");
+  const owned = (since: number, until: number | null) => ({
+    owned: { since: new Date((AT + since) * 1_000), until: until === null ? null : new Date((AT + until) * 1_000) },
+  });
+  assert.equal(makerOf(owned(-60, null)), "TRANSACTION_INITIATOR_CUSTOMER");
+  assert.equal(makerOf(owned(-60, 60)), "TRANSACTION_INITIATOR_CUSTOMER");
+  assert.equal(
+    makerOf(owned(60, null)),
+    "TRANSACTION_INITIATOR_BILLING_SYSTEM",
+    "Stripe's own, before Dunlin took over",
+  );
+  assert.equal(makerOf(owned(-120, -60)), "TRANSACTION_INITIATOR_BILLING_SYSTEM", "Stripe's own, after the release");
+  assert.equal(makerOf({ ...owned(-60, null), actionId: "a" }), "TRANSACTION_INITIATOR_RECOVERY_ACTION");
   const unsent = chargeOf(invoice, {}, { ...NO_MONEY, isSent: false });
   assert.equal(mapCharge(unsent, origin(invoice)).record.paymentGatewayStatus, "not_sent_to_network");
 });

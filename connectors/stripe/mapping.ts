@@ -1,7 +1,8 @@
 import type Stripe from "stripe";
+import type { Ownership } from "../kit/action-ledger.ts";
 import type { Invoice, Subscription, Transaction } from "../kit/sdk.ts";
 import { toMinorUnits } from "./minor-units.ts";
-import { idOf } from "./stripe-account.ts";
+import { idOf, OWNER_MARK } from "./stripe-account.ts";
 
 /** A record without its version, and when its content came about. */
 export interface Mapped<Row> {
@@ -13,9 +14,22 @@ const dateOf = (seconds: number) => new Date(seconds * 1_000);
 export const subscriptionIdOf = ({ parent }: Pick<Stripe.Invoice, "parent">): string | undefined =>
   idOf(parent?.subscription_details?.subscription);
 
+/** Whether the invoice has the mark by which Dunlin handles it. */
+export const isLeftToDunlin = ({ metadata }: Pick<Stripe.Invoice, "metadata">, mark: string): boolean =>
+  metadata?.[OWNER_MARK] === mark;
+
+/** Whether the merchant keeps Dunlin away from the invoice. */
+export const isOptedOut = ({ metadata }: Pick<Stripe.Invoice, "metadata">): boolean => metadata?.[OWNER_MARK] === "off";
+
+/** Whether it is charged without a person: by Stripe, or by Dunlin, which turns Stripe's retries off. */
+const isCollectedAutomatically = (invoice: Stripe.Invoice) =>
+  invoice.collection_method === "charge_automatically" &&
+  !isOptedOut(invoice) &&
+  (invoice.auto_advance !== false || Boolean(invoice.metadata?.[OWNER_MARK]));
+
 /**
  * Maps an invoice. Only one that failed is in recovery: an open invoice that was not tried yet, that is being debited for the first
- * time, or that the customer pays by a link, is still a draft for Dunlin.
+ * time, that the customer pays by a link, or that the merchant collects by hand, is still a draft for Dunlin.
  *
  * @param charges  of the invoice, in any order
  */
@@ -59,7 +73,7 @@ function invoiceState(invoice: Stripe.Invoice, hasFailed: boolean) {
     case "uncollectible":
       return "UNCOLLECTIBLE";
     case "open":
-      if (invoice.collection_method !== "charge_automatically" || !hasFailed) return "DRAFT";
+      if (!isCollectedAutomatically(invoice) || !hasFailed) return "DRAFT";
       return invoice.amount_paid > 0 ? "PARTIALLY_PAID" : "UNPAID";
     default:
       return "DRAFT";
@@ -122,14 +136,14 @@ export interface ChargeOrigin {
   subscriptionId: string | undefined;
   /** Dunlin's action that made it. */
   actionId: string | undefined;
-  /** Whether Dunlin handled the invoice, so that a charge without an action is the customer's. */
-  isOwned: boolean;
+  /** The latest time in which Dunlin handled the invoice: a charge without an action is the customer's then. */
+  owned: Ownership | null;
   /** Whether the merchant won its dispute. */
   isWon: boolean;
 }
 
 export function mapCharge(charge: Stripe.Charge, origin: ChargeOrigin): Mapped<Transaction> {
-  const { actionId, isOwned } = origin;
+  const { actionId } = origin;
   const currency = charge.currency.toUpperCase();
   const { outcome, payment_method_details: details } = charge;
   const card = details?.card;
@@ -159,7 +173,7 @@ export function mapCharge(charge: Stripe.Charge, origin: ChargeOrigin): Mapped<T
       }),
       ...(card && mapCard(card)),
       ...(actionId !== undefined && { recoveryActionId: actionId }),
-      initiator: `TRANSACTION_INITIATOR_${initiatorOf(actionId, isOwned)}`,
+      initiator: `TRANSACTION_INITIATOR_${initiatorOf(charge, origin)}`,
     },
   };
 }
@@ -222,7 +236,53 @@ function chargeState(charge: Stripe.Charge, isWon: boolean) {
 }
 
 /** While Dunlin handles an invoice, Stripe makes no retries of its own. */
-function initiatorOf(actionId: string | undefined, isOwned: boolean) {
+function initiatorOf({ created }: Stripe.Charge, { actionId, owned }: ChargeOrigin) {
   if (actionId !== undefined) return "RECOVERY_ACTION";
-  return isOwned ? "CUSTOMER" : "BILLING_SYSTEM";
+  const at = dateOf(created);
+  return owned && at >= owned.since && (owned.until === null || at <= owned.until) ? "CUSTOMER" : "BILLING_SYSTEM";
 }
+
+const needsConfirmation = (code: string | null) =>
+  code === "invoice_payment_intent_requires_action" || code === "authentication_required";
+
+/** Whether a charge was refused because only the customer can help, by another card or a confirmation. */
+export const needsCustomer = ({ code, message }: Pick<UnmadeCharge, "code" | "message">): boolean =>
+  needsConfirmation(code) ||
+  code === "missing" ||
+  /default_payment_method|no active card|no payment method/i.test(message);
+
+/** Stripe refused an action's charge before it made one. */
+export interface UnmadeCharge {
+  actionId: string;
+  /** Stripe's error code. */
+  code: string | null;
+  message: string;
+  at: Date;
+}
+
+/** An attempt that never reached the bank, so that Dunlin knows the outcome of its action. */
+export const mapUnmadeCharge = (
+  invoice: Stripe.Invoice,
+  { actionId, code, message, at }: UnmadeCharge,
+): Mapped<Transaction> => ({
+  at,
+  record: {
+    id: `dunlin-${actionId}`,
+    state: "TRANSACTION_STATE_FAILED",
+    invoiceId: invoice.id,
+    customerId: idOf(invoice.customer),
+    subscriptionId: subscriptionIdOf(invoice),
+    amount: toMinorUnits(invoice.amount_remaining, invoice.currency.toUpperCase()),
+    currency: invoice.currency.toUpperCase(),
+    createdAt: at.toISOString(),
+    paymentGatewayName: "Stripe",
+    paymentGatewayType: "stripe",
+    paymentGatewayStatus: "not_sent_to_network",
+    ...(needsConfirmation(code)
+      ? { paymentGatewayErrorCode: "authentication_required" }
+      : { declineCategory: "DECLINE_CATEGORY_INVALID_DATA" }),
+    paymentGatewayErrorMessage: message,
+    recoveryActionId: actionId,
+    initiator: "TRANSACTION_INITIATOR_RECOVERY_ACTION",
+  },
+});

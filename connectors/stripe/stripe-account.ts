@@ -16,9 +16,9 @@ export interface InvoiceFacts {
 /** How a charge by request ended. */
 export type PayOutcome =
   | { kind: "charged"; chargeId: string | null }
-  | { kind: "declined"; chargeId: string | null; message: string }
-  /** Nothing was charged: the invoice is paid, void, or being debited. */
-  | { kind: "refused"; message: string }
+  | { kind: "declined"; chargeId: string | null; message: string; code: string | null }
+  /** Nothing was charged: the invoice is paid, void, or being debited, or there is no method to charge. */
+  | { kind: "refused"; message: string; code: string | null }
   /** It may have been charged: ask again under the same key. */
   | { kind: "unknown"; message: string };
 
@@ -49,10 +49,18 @@ export interface StripeAccount {
   ): Promise<Stripe.PaymentMethod | null>;
   /** Charges an open invoice on the customer's method, once per key and day. */
   pay(invoiceId: string, idempotencyKey: string): Promise<PayOutcome>;
+  /**
+   * Finds the charge that a request with this key made, by its event. Stripe keeps events for 30 days.
+   *
+   * @param since  when the request was first sent, by this machine's clock
+   */
+  findChargeByKey(idempotencyKey: string, since: Date): Promise<Stripe.Charge | null>;
   /** Sets the mark on an invoice that Dunlin handles; an empty mark is removed. `isRetried`: whether Stripe retries it; undefined: as it is. */
   markInvoice(invoiceId: string, mark: string, isRetried?: boolean): Promise<void>;
-  markUncollectible(invoiceId: string): Promise<void>;
-  cancelSubscription(id: string): Promise<void>;
+  /** Returns whether the invoice is uncollectible now. */
+  markUncollectible(invoiceId: string): Promise<boolean>;
+  /** Returns whether the subscription is canceled now. */
+  cancelSubscription(id: string): Promise<boolean>;
   /** Events since a time in seconds, newest first. */
   listEvents(types: readonly string[], since: number): AsyncIterable<Stripe.Event>;
   /** With their payments. */
@@ -66,6 +74,13 @@ export interface StripeAccount {
 
 export const OWNER_MARK = "dunlin";
 const PAGE_SIZE = 100;
+const CHARGE_EVENTS = ["charge.succeeded", "charge.pending", "charge.failed"];
+/** Between this machine's clock and Stripe's. */
+const CLOCK_SKEW_S = 3_600;
+
+/** Whether Stripe charges invoices of a subscription by itself. It stops when the subscription ends. */
+export const isCollecting = ({ status }: Pick<Stripe.Subscription, "status">) =>
+  status !== "canceled" && status !== "incomplete_expired";
 
 export const isRateLimit = (error: unknown): boolean => error instanceof Stripe.errors.StripeRateLimitError;
 
@@ -99,6 +114,18 @@ export function createStripeAccount(stripe: Stripe, pace: Pacer): StripeAccount 
   async function readCustomer(id: string): Promise<Stripe.Customer | null> {
     const customer = await pace(() => stripe.customers.retrieve(id)).catch(nullIfMissing);
     return customer === null || customer.deleted ? null : customer;
+  }
+  async function* listEvents(types: readonly string[], since: number): AsyncGenerator<Stripe.Event> {
+    let after: string | undefined;
+    for (;;) {
+      const params = { types: [...types], created: { gte: since }, limit: PAGE_SIZE };
+      const { data, has_more } = await pace(() =>
+        stripe.events.list(after === undefined ? params : { ...params, starting_after: after }),
+      );
+      yield* data;
+      after = data.at(-1)?.id;
+      if (!has_more || after === undefined) break;
+    }
   }
   async function page<T extends { id: string }>(
     list: (params: Stripe.PaginationParams & { created: Stripe.RangeQueryParam }) => Promise<Stripe.ApiList<T>>,
@@ -150,24 +177,22 @@ export function createStripeAccount(stripe: Stripe, pace: Pacer): StripeAccount 
       const params = { metadata: { [OWNER_MARK]: mark }, ...(isRetried !== undefined && { auto_advance: isRetried }) };
       await pace(() => stripe.invoices.update(invoiceId, params));
     },
+    async findChargeByKey(idempotencyKey, since) {
+      const from = Math.floor(since.getTime() / 1_000) - CLOCK_SKEW_S;
+      for await (const { request, data } of listEvents(CHARGE_EVENTS, from))
+        if (request?.idempotency_key === idempotencyKey) return data.object as Stripe.Charge;
+      return null;
+    },
     async markUncollectible(invoiceId) {
       await pace(() => stripe.invoices.markUncollectible(invoiceId)).catch(ignoreRefusal);
+      return (await pace(() => stripe.invoices.retrieve(invoiceId))).status === "uncollectible";
     },
     async cancelSubscription(id) {
       await pace(() => stripe.subscriptions.cancel(id)).catch(ignoreRefusal);
+      const subscription = await pace(() => stripe.subscriptions.retrieve(id)).catch(nullIfMissing);
+      return subscription === null || !isCollecting(subscription);
     },
-    async *listEvents(types, since) {
-      let after: string | undefined;
-      for (;;) {
-        const params = { types: [...types], created: { gte: since }, limit: PAGE_SIZE };
-        const { data, has_more } = await pace(() =>
-          stripe.events.list(after === undefined ? params : { ...params, starting_after: after }),
-        );
-        yield* data;
-        after = data.at(-1)?.id;
-        if (!has_more || after === undefined) break;
-      }
-    },
+    listEvents,
     pageInvoices: (query) => page((params) => stripe.invoices.list({ ...params, expand: ["data.payments"] }), query),
     pageCharges: (query) => page((params) => stripe.charges.list(params), query),
     pageSubscriptions: (query) => page((params) => stripe.subscriptions.list({ ...params, status: "all" }), query),
@@ -198,7 +223,13 @@ function ignoreRefusal(error: unknown) {
 
 function readPayError(error: unknown): PayOutcome {
   if (error instanceof Stripe.errors.StripeCardError)
-    return { kind: "declined", chargeId: idOf(error.charge as string | undefined) ?? null, message: error.message };
-  if (error instanceof Stripe.errors.StripeInvalidRequestError) return { kind: "refused", message: error.message };
+    return {
+      kind: "declined",
+      chargeId: idOf(error.charge as string | undefined) ?? null,
+      message: error.message,
+      code: error.code ?? null,
+    };
+  if (error instanceof Stripe.errors.StripeInvalidRequestError)
+    return { kind: "refused", message: error.message, code: error.code ?? null };
   return { kind: "unknown", message: (error as Error).message };
 }

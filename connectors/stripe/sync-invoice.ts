@@ -1,7 +1,15 @@
 import { createHash } from "node:crypto";
 import type { Client, Invoice, Subscription, Transaction } from "../kit/sdk.ts";
 import type { ConnectorStore } from "../kit/store.ts";
-import { type Mapped, mapCharge, mapInvoice, mapNewMethod, mapSubscription, subscriptionIdOf } from "./mapping.ts";
+import {
+  type ChargeOrigin,
+  type Mapped,
+  mapCharge,
+  mapInvoice,
+  mapNewMethod,
+  mapSubscription,
+  subscriptionIdOf,
+} from "./mapping.ts";
 import { type InvoiceFacts, idOf, type StripeAccount } from "./stripe-account.ts";
 
 export interface Syncing {
@@ -32,9 +40,9 @@ export async function readInvoiceAgain(
   const facts = await account.readFacts(invoiceId);
   if (!facts) return null;
   const { invoice, subscription, charges } = facts;
-  const isOwned = await store.isOwned(invoiceId);
-  const transactions = await addVersions(store, await mapCharges(store, facts, isOwned), readNo);
-  if (isOwned) {
+  const owned = (await store.ownershipOf([invoiceId])).get(invoiceId) ?? null;
+  const transactions = await addVersions(store, await mapCharges(store, facts, owned), readNo);
+  if (owned?.until === null) {
     await store.setCustomer(invoiceId, idOf(invoice.customer) ?? "");
     const check = invoice.status === "open" ? await findNewMethod(syncing, facts, readNo) : null;
     if (check) transactions.push(check);
@@ -66,13 +74,17 @@ export async function syncInvoice(syncing: Syncing, invoiceId: string): Promise<
   return read?.facts ?? null;
 }
 
-async function mapCharges(store: ConnectorStore, { invoice, charges, wonCharges }: InvoiceFacts, isOwned: boolean) {
+async function mapCharges(
+  store: ConnectorStore,
+  { invoice, charges, wonCharges }: InvoiceFacts,
+  owned: ChargeOrigin["owned"],
+) {
   const actions = await store.actionsOfCharges(charges.map(({ id }) => id));
   const origin = {
     invoiceId: invoice.id,
     customerId: idOf(invoice.customer),
     subscriptionId: subscriptionIdOf(invoice),
-    isOwned,
+    owned,
   };
   return charges
     .toSorted((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1))
@@ -81,7 +93,7 @@ async function mapCharges(store: ConnectorStore, { invoice, charges, wonCharges 
     );
 }
 
-/** The check is dated when it was first seen. */
+/** Returns a card check without an amount, dated when the new method was first seen. */
 async function findNewMethod(
   { account, store, now }: Syncing,
   { invoice, subscription, charges }: InvoiceFacts,
@@ -104,7 +116,7 @@ export async function readSubscriptionAgain({ account, store }: Syncing, id: str
   return { subscriptions, transactions: [], invoices: [] };
 }
 
-/** Leaves out records that a later read has seen already. */
+/** Gives each record its version. Leaves out those of which a later read has seen a newer state. */
 export async function addVersions<Row extends { id: string }>(
   store: ConnectorStore,
   mapped: readonly Mapped<Row>[],

@@ -7,7 +7,7 @@ import { giveAllBack } from "../../connectors/stripe/follow-dunlin.ts";
 import { createStripeAccount, isRateLimit } from "../../connectors/stripe/stripe-account.ts";
 import { createMailer } from "../auth/mail.ts";
 import type { ConnectionSecrets, ConnectionSettings } from "../domain/connection.ts";
-import { findConnection } from "../tables/connections.ts";
+import { findConnection, markConnectionEnding } from "../tables/connections.ts";
 import { findMerchant } from "../tables/merchants.ts";
 import {
   type Command,
@@ -210,8 +210,9 @@ async function disconnect(context: CommandContext, opened: OpenedDatabase, merch
   const stripeKey = given.stripeKey ?? secrets?.providerKey;
   if (stripeKey === undefined)
     throw new CommandFailure("The stored key can no longer be read. To give the invoices back: --stripe-key-file F");
-  // First, so that a running connector ends and takes over no more invoices.
-  await removeConnection(opened, stored);
+  await markConnectionEnding(opened.db, merchantId, "stripe", opened.ports.now());
+  // A running connector ends, and takes over no more invoices.
+  await sleep(CONNECTOR_ENDS_MS);
   const store = storeOf(opened, merchantId);
   const pace = createPacer(given.callsPerSecond ?? CALLS_WHILE_ENDING, {
     nowMs: context.monotonicMs,
@@ -220,9 +221,21 @@ async function disconnect(context: CommandContext, opened: OpenedDatabase, merch
   });
   const account = createStripeAccount(createStripeClient(stripeKey, given.stripeUrl), pace);
   const hint = async () => {};
-  const count = await giveAllBack({ account, store, mark: markOf(merchantId), hint }, opened.ports.now());
-  context.print(`Disconnected. ${count} ${count === 1 ? "invoice was" : "invoices were"} given back to Stripe.`);
+  const { count, failed } = await giveAllBack({ account, store, mark: markOf(merchantId), hint }, opened.ports.now());
+  const words = (n: number) => `${n} ${n === 1 ? "invoice was" : "invoices were"}`;
+  if (failed.length > 0)
+    throw new CommandFailure(
+      [
+        `${words(count)} given back to Stripe, ${failed.length} could not be. Still connected, and nothing is charged. Say --disconnect again.`,
+        ...failed.slice(0, FAILURES_SHOWN).map(({ invoiceId, problem }) => `  ${invoiceId}: ${problem}`),
+      ].join("\n"),
+    );
+  await removeConnection(opened, stored);
+  context.print(`Disconnected. ${words(count)} given back to Stripe.`);
   return EXIT_CODES.ok;
 }
 
+const FAILURES_SHOWN = 5;
+/** Longer than a connector's heartbeat. */
+const CONNECTOR_ENDS_MS = 3_000;
 const CALLS_WHILE_ENDING = 10;

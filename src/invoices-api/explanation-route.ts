@@ -1,5 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import type { Case } from "../domain/case.ts";
+import { END_REASON_PREFIX } from "../domain/event.ts";
 import { buildExplanation } from "../explain/answers.ts";
 import { summarizeInvoice } from "../explain/invoice-summary.ts";
 import { loadExplainedCase } from "../explain/load-explained-case.ts";
@@ -31,6 +32,7 @@ export function explanationRoute(api: Api) {
     return {
       invoiceId,
       recovery: recoveryStateOf(explained.case),
+      endReason: explained.case?.endReason ? END_REASON_PREFIX + explained.case.endReason.toUpperCase() : null,
       timeZone,
       summary: lines,
       answers: answers.map(({ question, answer }) => ({ question, sentences: answer })),

@@ -335,7 +335,7 @@ test("an erased invoice whose retries are off at the provider keeps one row with
   await store.setCustomer("owned-inv", "cus_owned");
   await erase(merchantId, "cus_owned");
   assert.deepEqual(await store.ownedInvoicesOf("cus_owned"), []);
-  assert.deepEqual(await store.listUnreleased(10), ["owned-inv"]);
+  assert.deepEqual(await store.claimUnreleased(10, new Date(), new Date()), ["owned-inv"]);
   await store.endRelease("owned-inv", stage.now());
   assert.deepEqual((await rowsOf(merchantId)).get("connector_invoices"), []);
 });

@@ -18,7 +18,7 @@ const SAVE = prepared(
   `insert into connections (merchant_id, name, is_live, secrets, settings, local_port, created_at)
    values ($1, $2, $3, $4, $5, $6, $7)
    on conflict (merchant_id, name) do update set
-     secrets = excluded.secrets, settings = excluded.settings, local_port = excluded.local_port`,
+     secrets = excluded.secrets, settings = excluded.settings, local_port = excluded.local_port, ending_at = null`,
 );
 
 /** The mode of a connection never changes. */
@@ -41,10 +41,11 @@ export async function updateConnectionSecrets(tx: Tx, { merchantId, name, secret
 
 const SEEN = prepared(
   "see_connection",
-  `update connections set seen_at = $3 where merchant_id = $1 and name = $2 returning paused_at as "pausedAt"`,
+  `update connections set seen_at = $3 where merchant_id = $1 and name = $2 and ending_at is null
+   returning paused_at as "pausedAt"`,
 );
 
-/** Notes that the connector works. Returns since when it is paused; undefined: the connection was deleted. */
+/** Notes that the connector works. Returns since when it is paused; undefined: the connection ends or was deleted. */
 export async function reportConnection(
   tx: Tx,
   merchantId: string,
@@ -69,6 +70,16 @@ export async function pauseConnection(
   by: string | null,
 ): Promise<boolean> {
   return (await tx.run(PAUSE, [merchantId, name, at, by])).rowCount === 1;
+}
+
+const MARK_ENDING = prepared(
+  "end_connection",
+  "update connections set ending_at = coalesce(ending_at, $3) where merchant_id = $1 and name = $2",
+);
+
+/** Its connector ends with its next report. */
+export async function markConnectionEnding(tx: Tx, merchantId: string, name: ConnectorName, now: Date) {
+  await tx.run(MARK_ENDING, [merchantId, name, now]);
 }
 
 const DELETE = prepared("delete_connection", "delete from connections where merchant_id = $1 and name = $2");

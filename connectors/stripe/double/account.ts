@@ -27,6 +27,8 @@ export interface Account {
   id: string;
   livemode: boolean;
   apiVersion: string;
+  /** Of the request under way. */
+  idempotencyKey: string | null;
   /** Seconds since 1970, by the account's clock or by a test clock. */
   seconds(clockId?: string | null): number;
   newId(prefix: string): string;
@@ -87,6 +89,7 @@ export function createAccount({ now, livemode = false, apiVersion, onEvent }: Ac
     id: "acct_1Double",
     livemode,
     apiVersion,
+    idempotencyKey: null,
     seconds(clockId = null) {
       const clock = clockId === null ? undefined : (objects.get(clockId) as Stripe.TestHelpers.TestClock | undefined);
       return clock ? clock.frozen_time : Math.floor(now().getTime() / 1_000);
@@ -155,7 +158,7 @@ export function createAccount({ now, livemode = false, apiVersion, onEvent }: Ac
         data: { object: structuredClone(object), ...(previous && { previous_attributes: previous }) },
         livemode,
         pending_webhooks: 1,
-        request: { id: null, idempotency_key: null },
+        request: { id: null, idempotency_key: account.idempotencyKey },
         type,
       } as unknown as Stripe.Event;
       account.add(event);

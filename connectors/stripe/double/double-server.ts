@@ -141,8 +141,13 @@ export async function startStripeDouble(options: DoubleOptions): Promise<StripeD
     requests.set(name, (requests.get(name) ?? 0) + 1);
     const fields = readForm(request.method === "POST" ? body : url.search.slice(1));
     const perform = () => {
-      const object = found.route.answer({ account, billing, reasons, ids: found.ids, fields });
-      return { status: 200, body: expand(account, structuredClone(object), fields.expand) };
+      account.idempotencyKey = (request.headers["idempotency-key"] as string | undefined) ?? null;
+      try {
+        const object = found.route.answer({ account, billing, reasons, ids: found.ids, fields });
+        return { status: 200, body: expand(account, structuredClone(object), fields.expand) };
+      } finally {
+        account.idempotencyKey = null;
+      }
     };
     return request.method === "POST" ? once24h(request, key, `${name} ${found.ids} ${body}`, perform) : perform();
   }

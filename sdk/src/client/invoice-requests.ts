@@ -44,6 +44,21 @@ export interface Explanation {
   invoiceId: string;
   /** Whether Dunlin recovers the invoice now. `RECOVERY_OBSERVED`: Dunlin only observes it, in shadow mode or in the holdout. `RECOVERY_NONE`: its payment has not failed. */
   recovery: "RECOVERY_OPEN" | "RECOVERY_OBSERVED" | "RECOVERY_ENDED" | "RECOVERY_NONE";
+  /** Why the latest recovery ended; null if it goes on, or if there was none. */
+  endReason:
+    | "END_REASON_PAID"
+    | "END_REASON_VOIDED"
+    | "END_REASON_UNCOLLECTIBLE"
+    | "END_REASON_REFUNDED"
+    | "END_REASON_DRAFT"
+    | "END_REASON_SUBSCRIPTION_CANCELED"
+    | "END_REASON_SUBSCRIPTION_EXPIRED"
+    | "END_REASON_WINDOW_OVER"
+    | "END_REASON_BUDGET_USED"
+    | "END_REASON_HOPELESS"
+    | "END_REASON_STOPPED_BY_HAND"
+    | "END_REASON_SETTLED"
+    | null;
   /** The zone of all times in the sentences: the customer's, as far as it is known. */
   timeZone: string;
   /** The last step, the next one, and what the invoice waits for. */

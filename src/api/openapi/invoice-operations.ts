@@ -1,3 +1,5 @@
+import { END_REASONS } from "../../domain/case.ts";
+import { END_REASON_PREFIX } from "../../domain/event.ts";
 import { NEVER_IN_RECOVERY } from "../../explain/answers.ts";
 import { ApiError } from "../../http/errors.ts";
 import { identifier, type RecordField } from "../../ingest/record-fields.ts";
@@ -70,7 +72,7 @@ export const INVOICE_OPERATION_SCHEMAS: Readonly<Record<string, DocumentPart>> =
   Explanation: {
     type: "object",
     description: "The sentences of `dunlin explain` about an invoice. They are for people: their wording may change.",
-    required: ["invoiceId", "recovery", "timeZone", "summary", "answers"],
+    required: ["invoiceId", "recovery", "endReason", "timeZone", "summary", "answers"],
     properties: {
       invoiceId: { ...toDocumentSchema(identifier.schema), ...identifier.documentedSchema, description: "Your id." },
       recovery: {
@@ -78,6 +80,11 @@ export const INVOICE_OPERATION_SCHEMAS: Readonly<Record<string, DocumentPart>> =
         enum: [...RECOVERY_STATES],
         description:
           "Whether Dunlin recovers the invoice now. `RECOVERY_OBSERVED`: Dunlin only observes it, in shadow mode or in the holdout. `RECOVERY_NONE`: its payment has not failed.",
+      },
+      endReason: {
+        type: ["string", "null"],
+        enum: [...END_REASONS.map((reason) => END_REASON_PREFIX + reason.toUpperCase()), null],
+        description: "Why the latest recovery ended; null if it goes on, or if there was none.",
       },
       timeZone: sentences("The zone of all times in the sentences: the customer's, as far as it is known."),
       summary: {

@@ -175,8 +175,21 @@ async function runStage(options: StripeCampaignOptions, stage: CampaignStage): P
     ...formatRecovered(ours, new Map([...baseline].filter(([key]) => dunlinArm.has(key.split(" ")[0]!)))),
     ...experiment.out.split("\n").map((line) => `  ${line}`),
     formatLog([...service.lines, ...connector.lines]),
+    ...(stage.problems.length > 0 ? formatProblems(connector.lines) : []),
     ...(stage.problems.length > 0 ? formatComplaints([...service.lines, ...connector.lines]) : []),
   ];
+}
+
+/** The connector's warnings, the most frequent first. */
+function formatProblems(lines: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const line of lines) {
+    const [, problem] = /"problem":"((?:[^"\\\\]|\\\\.)*)"/.exec(line) ?? [];
+    const words = problem?.replaceAll(/\b(in|ch|py|cus|sub|evt)_\w+/g, "$1_…").slice(0, 160);
+    if (words !== undefined) counts.set(words, (counts.get(words) ?? 0) + 1);
+  }
+  const sorted = [...counts].toSorted((a, b) => b[1] - a[1]).slice(0, 12);
+  return sorted.map(([words, count]) => `  ${String(count).padStart(6)} ${words}`);
 }
 
 /** Lets the account work and the customers read their mails. */
@@ -312,6 +325,12 @@ const LEFT = prepared(
      (select count(*)::int4 from connector_invoices where merchant_id = $1 and released_at is null) as owned`,
 );
 
+const LEFT_EVENTS = prepared(
+  "stripe_campaign_left_events",
+  `select event->>'type' as type, tries, due_at, problem, invoice_id from connector_events
+   where merchant_id = $1 and due_at is not null order by tries desc limit 3`,
+);
+
 async function waitUntilSettled(
   db: Database,
   merchantId: string,
@@ -323,7 +342,11 @@ async function waitUntilSettled(
     const pending = knowledge.pending();
     if (Object.values(left).every((count) => count === 0) && pending === 0) return;
     if (Date.now() < until) continue;
-    return broken("S7", `not at rest ${SETTLE_MS} ms after billing stopped: ${JSON.stringify({ ...left, pending })}`);
+    const events = (await db.run(LEFT_EVENTS, [merchantId])).rows;
+    return broken(
+      "S7",
+      `not at rest ${SETTLE_MS} ms after billing stopped: ${JSON.stringify({ ...left, pending, events })}`,
+    );
   }
 }
 
