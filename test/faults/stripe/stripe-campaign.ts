@@ -181,15 +181,12 @@ async function runStage(options: StripeCampaignOptions, stage: CampaignStage): P
 }
 
 /** The connector's warnings, the most frequent first. */
-function formatProblems(lines: readonly string[]): string[] {
-  const counts = new Map<string, number>();
-  for (const line of lines) {
-    const [, problem] = /"problem":"((?:[^"\\\\]|\\\\.)*)"/.exec(line) ?? [];
-    const words = problem?.replaceAll(/\b(in|ch|py|cus|sub|evt)_\w+/g, "$1_…").slice(0, 160);
-    if (words !== undefined) counts.set(words, (counts.get(words) ?? 0) + 1);
-  }
-  const sorted = [...counts].toSorted((a, b) => b[1] - a[1]).slice(0, 12);
-  return sorted.map(([words, count]) => `  ${String(count).padStart(6)} ${words}`);
+function formatProblems(lines: readonly object[]): string[] {
+  const problems = lines.flatMap((line) => ("problem" in line ? [String(line.problem)] : []));
+  const words = problems.map((problem) => problem.replaceAll(/\b(in|ch|py|cus|sub|evt)_\w+/g, "$1_…").slice(0, 160));
+  const counts = [...Map.groupBy(words, (each) => each)].map(([each, { length }]) => [each, length] as const);
+  const most = counts.toSorted((one, other) => other[1] - one[1]).slice(0, 12);
+  return most.map(([each, count]) => `  ${String(count).padStart(6)} ${each}`);
 }
 
 /** Lets the account work and the customers read their mails. */
