@@ -181,8 +181,8 @@ async function runStage(options: StripeCampaignOptions, stage: CampaignStage): P
 }
 
 /** The connector's warnings, the most frequent first. */
-function formatProblems(lines: readonly object[]): string[] {
-  const problems = lines.flatMap((line) => ("problem" in line ? [String(line.problem)] : []));
+function formatProblems(lines: ServiceFleet["lines"]): string[] {
+  const problems = lines.flatMap(({ text }) => /"problem":"([^"]*)/.exec(text)?.[1] ?? []);
   const words = problems.map((problem) => problem.replaceAll(/\b(in|ch|py|cus|sub|evt)_\w+/g, "$1_…").slice(0, 160));
   const counts = [...Map.groupBy(words, (each) => each)].map(([each, { length }]) => [each, length] as const);
   const most = counts.toSorted((one, other) => other[1] - one[1]).slice(0, 12);
