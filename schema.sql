@@ -166,12 +166,24 @@ create table cases (
   recovered boolean not null default false,
   outcome text collate "C" not null generated always as ( case when (arm <> 'dunlin') then 'watched' when (ended_at is null) then 'open' when recovered then 'recovered' when (end_reason = 'paid') then 'paid' when (end_reason = any (array['voided', 'refunded', 'draft', 'settled'])) then 'stopped' else 'lost' end) stored,
   postponed_until timestamptz,
+  decline_group text,
+  decline_code text,
+  payment_method text,
+  card_country text,
+  card_issuer text,
+  plan_id text,
+  amount_band text,
+  tries int2[] not null default '{}'::int2[],
+  counted text,
+  counted_amount int8,
   constraint cases_pkey primary key (merchant_id, id),
   constraint cases_arm_check check (arm = any (array['dunlin', 'merchant', 'shadow'])),
   constraint cases_budget_check check (budget >= 0),
   constraint cases_check check ((ended_at is null) = (end_reason is null)),
   constraint cases_check1 check ((paid_at is null) or (end_reason = 'paid')),
   constraint cases_check2 check (window_ends_at > unpaid_at),
+  constraint cases_counted_amount_check check ((counted is null) = (counted_amount is null)),
+  constraint cases_counted_check check (counted = any (array['recovered', 'paid', 'lost'])),
   constraint cases_end_reason_check check (end_reason = any (array['paid', 'voided', 'uncollectible', 'refunded', 'draft', 'subscription_canceled', 'subscription_expired', 'window_over', 'budget_used', 'hopeless', 'stopped_by_hand', 'settled']))
 );
 alter table cases alter column merchant_id set (n_distinct=1);
@@ -181,6 +193,7 @@ create index cases_by_outcome on cases (merchant_id, outcome, id) include (curre
 create index cases_by_subscription on cases (merchant_id, subscription_id) where ended_at is null;
 create index cases_ended on cases (merchant_id, ended_at) include (outcome, currency, amount, unpaid_at) where ended_at is not null;
 create index cases_ended_with_subscription on cases (merchant_id, subscription_id) where end_reason = any (array['subscription_canceled', 'subscription_expired']);
+create index cases_failed on cases (merchant_id, unpaid_at);
 create index cases_in_shadow on cases (merchant_id, unpaid_at, id) where arm = 'shadow';
 create unique index cases_open on cases (merchant_id, invoice_id) where ended_at is null;
 create index cases_open_of_customer on cases (merchant_id, customer_id) where coalesce(ended_at, 'infinity'::timestamptz) = 'infinity'::timestamptz;
@@ -193,6 +206,13 @@ comment on column cases.arm is 'dunlin: Dunlin acts. merchant: the holdout of an
 comment on column cases.amount is 'Amount due by the last version before the case ended, or by the version that ended it.';
 comment on column cases.recovered is 'Whether an instruction of Dunlin brought in the payment, even after the case ended.';
 comment on column cases.postponed_until is 'Until when a person or program of the merchant allows no retry.';
+comment on column cases.decline_group is 'Of the first declined attempt; null: none was pushed.';
+comment on column cases.decline_code is 'Of the first declined attempt, as the network or the gateway gave it.';
+comment on column cases.payment_method is 'Card network, or the payment method, of the first declined attempt.';
+comment on column cases.plan_id is 'Of the invoice''s subscription.';
+comment on column cases.amount_band is 'Lower bound of the amount''s band in major units.';
+comment on column cases.tries is 'Executed retries, earliest first: hour of the week on the customer''s clock, from Monday 0:00, times 2; plus 1 if paid.';
+comment on column cases.counted is 'The outcome with which recovery_sums holds the case; null: it does not.';
 
 create table clock_anchor (
   id int2 not null,
@@ -947,6 +967,26 @@ comment on table recovery_actions is 'The listed actions. Each write updates eve
 comment on column recovery_actions.facets is 'Country, currency, type and status in seven letters: what lists filter by.';
 comment on column recovery_actions.executed_on is 'The day in UTC. A column, because row-level security does not use an index on an expression.';
 comment on column recovery_actions.amount_due is 'Amount due when the action was planned; null for older actions.';
+
+create table recovery_sums (
+  merchant_id uuid not null,
+  dimension text collate "C" not null,
+  since timestamptz not null,
+  value text collate "C" not null,
+  currency text collate "C" not null,
+  n int8 not null,
+  recovered int8 not null,
+  amount int8 not null,
+  recovered_amount int8 not null,
+  constraint recovery_sums_pkey primary key (merchant_id, dimension, since, value, currency)
+) with (fillfactor=70);
+alter table recovery_sums alter column merchant_id set (n_distinct=1);
+alter table recovery_sums enable row level security;
+alter table recovery_sums force row level security;
+create policy wall on recovery_sums using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
+comment on table recovery_sums is 'Counts and amounts of ended cases that Dunlin handled. The statement that changes a case''s columns changes them.';
+comment on column recovery_sums.since is 'The UTC day of the first failure; for the dimension "ended" the UTC hour of the end.';
+comment on column recovery_sums.n is 'Cases; for the dimensions "attempt" and "hour" executed retries.';
 
 create table request_heads (
   merchant_id uuid not null,

@@ -25,6 +25,14 @@ export function formatMajorUnits(minor: MinorUnits, currency: string): string {
   return digits === 0 ? sign + text : `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`;
 }
 
+/** Lower bound of the amount's band in major units: 0, 1, 2, 5, 10, 20, 50, 100 and so on. */
+export function findAmountBand(minor: number, currency: string): string {
+  const major = minor / 10 ** minorDigitsOf(currency);
+  if (major < 1) return "0";
+  const power = 10 ** Math.floor(Math.log10(major) + 1e-9);
+  return String((major >= 5 * power ? 5 : major >= 2 * power ? 2 : 1) * power);
+}
+
 /** "EUR 1,049.00" */
 export function formatMoneyText(minor: MinorUnits, currency: string): string {
   const [whole, fraction] = formatMajorUnits(minor, currency).split(".");

@@ -6,7 +6,7 @@ import type { Database, Tx } from "../postgres/database.ts";
 import { declineCodesOf, instrumentOf } from "../recovery/build-decision-facts.ts";
 import { INVOICE_HISTORY_MS } from "../recovery/load-cases.ts";
 import { lockCasesOfInvoices } from "../tables/cases.ts";
-import { deleteCaseContents, deleteCases, deleteInvoices } from "../tables/erasure.ts";
+import { deleteCaseContents, deleteInvoices } from "../tables/erasure.ts";
 import {
   deleteOldAuditEntries,
   deleteOldSubscriptions,
@@ -18,6 +18,7 @@ import {
 } from "../tables/expired-records.ts";
 import { advanceMerchantClock } from "../tables/merchant-clocks.ts";
 import { listMerchants } from "../tables/merchants.ts";
+import { deleteCases } from "../tables/recovery-sums.ts";
 import { latestDeclinesBefore, type TransactionFacts, transactionsForCases } from "../tables/transactions.ts";
 
 /** Days from the end of a record to its deletion; null: never. */

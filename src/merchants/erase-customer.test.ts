@@ -27,7 +27,7 @@ const EMPTIED_TABLES = ["case_pokes"];
 const REDACTED_TABLES = ["audit_log"];
 /** Contain nothing about a single customer. */
 const KEPT_TABLES = [
-  ...["action_counts", "executed_counts", "experiments", "experiment_looks", "experiment_tallies"],
+  ...["action_counts", "executed_counts", "recovery_sums", "experiments", "experiment_looks", "experiment_tallies"],
   ...["learned_merchants", "learned_models", "learned_parts", "jobs", "merchant_clocks"],
   ...["api_keys", "invites", "members", "sessions", "rate_buckets", "request_heads", "request_log"],
   ...["connections", "connector_cursors", "connector_opt_outs"],

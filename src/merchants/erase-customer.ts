@@ -9,7 +9,6 @@ import {
   clearPayer,
   countCustomerRecords,
   deleteCaseContents,
-  deleteCases,
   deleteInvoices,
   deleteRestOfCustomer,
   deleteTransactions,
@@ -20,6 +19,7 @@ import {
   transactionsOfCustomer,
 } from "../tables/erasure.ts";
 import { advanceMerchantClock } from "../tables/merchant-clocks.ts";
+import { deleteCases } from "../tables/recovery-sums.ts";
 
 /** Keeps locks short. */
 const INVOICES_PER_BATCH = 50;

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Case, sendsCompleteDunning } from "../domain/case.ts";
+import type { CaseTraits } from "../domain/case-traits.ts";
 import { formatMoneyText } from "../domain/currency.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
@@ -10,6 +11,7 @@ import type { Decision } from "../engine/decision-facts.ts";
 import type { CaseState } from "../tables/cases.ts";
 import type { NextEvaluation } from "../tables/due-cases.ts";
 import { type Balance, type Conflict, computeBalance } from "./balance.ts";
+import { buildCaseTraits } from "./case-traits.ts";
 import { toStoredFacts } from "./conflict-wording.ts";
 import { type AvailableModel, decideCase, decideInShadow, decideRetryNow } from "./decide-case.ts";
 import { wouldChargeDisputedCard } from "./disputed-card.ts";
@@ -31,6 +33,7 @@ import { buildActionEvent, buildCaseEvent } from "./step-events.ts";
 /** Everything a step writes, in one transaction. */
 export interface Step {
   state: CaseState & NextEvaluation & Pick<Case, "invoiceId">;
+  traits: CaseTraits;
   inserted: RecoveryAction[];
   updated: RecoveryAction[];
   events: Event[];
@@ -95,6 +98,7 @@ export function stepCase(
       recovered: draft.actions.some((action) => recovers(action, facts)),
       dueAt: end.endedAt ? nextOutcomeAt(draft, facts) : dueAt,
     },
+    traits: buildCaseTraits(view, draft.actions),
     inserted: draft.inserted,
     updated,
     events: draft.events,

@@ -8,6 +8,7 @@ import { rescheduleCases } from "../tables/due-cases.ts";
 import { insertEvents, withdrawEvents } from "../tables/events.ts";
 import { clearConflicts, saveConflicts } from "../tables/invoice-conflicts.ts";
 import { insertRecoveryActions, updateRecoveryActions } from "../tables/recovery-actions.ts";
+import { saveCaseTraits } from "../tables/recovery-sums.ts";
 import { toStoredConflict } from "./review-invoices.ts";
 import type { Step } from "./step.ts";
 
@@ -37,6 +38,11 @@ export async function writeSteps(tx: Tx, merchantId: string, steps: readonly Ste
     conflicts.length > 0 && saveConflicts(tx, merchantId, conflicts),
     resolved.length > 0 && clearConflicts(tx, merchantId, resolved),
     endedStates.length > 0 && saveCaseStates(tx, merchantId, endedStates),
+    saveCaseTraits(
+      tx,
+      merchantId,
+      steps.map(({ state: { id }, traits }) => ({ id, ...traits })),
+    ),
     rescheduleCases(tx, merchantId, states, now),
   ]);
   return withdrawn;

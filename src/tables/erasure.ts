@@ -79,7 +79,6 @@ const DELETE_DUE = prepared(
   "delete_due_cases_of_cases",
   "delete from due_cases where merchant_id = $1 and case_id = any($2::uuid[])",
 );
-const DELETE_CASES = prepared("delete_cases", "delete from cases where merchant_id = $1 and id = any($2::uuid[])");
 
 /**
  * Deletes everything decided and sent, also from lists' totals. The caller holds the merchant's clock lock and has locked the
@@ -109,11 +108,6 @@ const REASSIGN_CASES = prepared(
 /** Ended cases show that the invoice was given up. Returns their ids. */
 export async function reassignCases(tx: Tx, merchantId: string, caseIds: readonly string[], customerId: string) {
   return (await tx.run<{ id: string }>(REASSIGN_CASES, [merchantId, caseIds, customerId])).rows.map(({ id }) => id);
-}
-
-/** Locked and without contents. */
-export async function deleteCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
-  await tx.run(DELETE_CASES, [merchantId, caseIds]);
 }
 
 const TRANSACTIONS_ON = prepared(
