@@ -16,7 +16,10 @@ import { findMerchant } from "../../tables/merchants.ts";
 import { createTestConsole, SECRET_KEYS, type TestConsole } from "../console.fixture.ts";
 
 const MINUTE_MS = 60_000;
-const SETTINGS: ConnectionSettings = { whenOver: "give_back", historyDays: 396, messages: null, publicUrl: null };
+const SETTINGS: ConnectionSettings = {
+  ...{ whenOver: "give_back", historyDays: 396, messages: null, publicUrl: null },
+  ...{ host: "127.0.0.1", port: 8444, endpointUrl: null },
+};
 const MAILS = { templates: null, zone: "UTC", quietFrom: 20, quietTo: 8, most: 3, everyDays: 4 };
 const PAGE = "/connection";
 
