@@ -49,6 +49,11 @@ const PERMISSIONS: readonly (readonly [string, (stripe: Stripe) => Promise<unkno
   ["Invoices: read", (stripe) => stripe.invoices.list({ limit: 1 })],
   ["Invoices: write", (stripe) => stripe.invoices.update(NOWHERE, { metadata: { dunlin: "" } })],
   ["Charges: read", (stripe) => stripe.charges.list({ limit: 1 })],
+  ["Charges: of a payment", (stripe) => stripe.charges.list({ payment_intent: NOWHERE, limit: 1 })],
+  [
+    "Invoice payments: read",
+    (stripe) => stripe.invoicePayments.list({ payment: { type: "payment_intent", payment_intent: NOWHERE }, limit: 1 }),
+  ],
   ["Subscriptions: read", (stripe) => stripe.subscriptions.list({ limit: 1 })],
   ["Customers: read", (stripe) => stripe.customers.list({ limit: 1 })],
   ["Payment methods: read", (stripe) => stripe.paymentMethods.retrieve(NOWHERE)],

@@ -115,6 +115,15 @@ test("nothing is stored if the port is in use, or mails cannot be sent", async (
   assert.equal((await merchant()).webhookUrl, `https://127.0.0.1:${port}/dunlin`);
 });
 
+test("--check makes each kind of call that the connector makes", async () => {
+  const { check } = await setUp();
+  double.requests.clear();
+  const text = await check();
+  for (const name of ["Charges: of a payment", "Invoice payments: read", "Disputes: read", "Events: read"])
+    assert.match(text, new RegExp(`^ok {4}${name} +allowed$`, "m"));
+  assert.deepEqual([double.requests.get("GET /v1/charges"), double.requests.get("GET /v1/invoice_payments")], [2, 1]);
+});
+
 const PAUSE = prepared(
   "test_pause_endpoint",
   `update merchants set webhook_paused = true, webhook_paused_at = $2, webhook_paused_by = $3, webhook_failing_since = $2
