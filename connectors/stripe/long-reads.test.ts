@@ -161,7 +161,7 @@ test("a record that Dunlin refuses keeps no page of history back, and fails by i
   const { invoices, transactions, subscriptions } = await storedOf(connected);
   assert.deepEqual([invoices.length, transactions.length], [2, 2]);
   assert.deepEqual(subscriptions.map(({ id }) => id).sort(), [good.id, other.id].sort());
-  const problems = await listConnectorProblems(service.store.db, connected.shop.id, "stripe", 10);
+  const problems = await listConnectorProblems(service.store.db, connected.shop.id, "stripe", 10, service.now());
   assert.deepEqual(
     problems.map(({ kind, id }) => [kind, id]).sort(),
     [

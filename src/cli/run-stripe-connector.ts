@@ -69,7 +69,8 @@ export async function runStripeConnector(context: CommandContext, opened: Opened
   const { merchantId, secrets, settings } = run;
   const store = storeOf(opened, merchantId);
   const mode = run.isLive ? "live" : "test";
-  const health = createHealth({ store, name: `stripe, ${mode} mode`, now: ports.now });
+  const { now, clockRate } = ports;
+  const health = createHealth({ store, name: `stripe, ${mode} mode`, now, clockRate });
   const ca = await loadServiceCa(context);
   const dunlin = createClient({ baseUrl: context.settings.baseUrl, apiKey: secrets.apiKey, ca });
   const stripe = createStripeClient(secrets.providerKey, run.stripeUrl);
