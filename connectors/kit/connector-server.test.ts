@@ -28,7 +28,10 @@ async function listen(server: ReturnType<typeof createServer>, t: { after(end: (
 }
 
 test("a customer ends the mails by a button, not by opening the link; a forged link does nothing", async (t) => {
-  const links = createOptOutLinks("https://pay.example", "a secret");
+  const links = createOptOutLinks("https://pay.example", ["a secret"]);
+  const older = createOptOutLinks("https://pay.example", ["another secret", "a secret"]);
+  assert.equal(older.read(new URL(links.linkFor("cus_1")).pathname), "cus_1");
+  assert.equal(links.read(new URL(older.linkFor("cus_1")).pathname), null);
   const bodies: string[] = [];
   const errors: unknown[] = [];
   const listener = createConnectorListener({

@@ -4,6 +4,8 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { createOptOutLinks } from "../../connectors/kit/messages/opt-out.ts";
+import { createConnectorStore } from "../../connectors/kit/store.ts";
 import { type StripeDouble, startStripeDouble } from "../../connectors/stripe/double/double-server.ts";
 import { API_VERSION } from "../../connectors/stripe/stripe-account.ts";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
@@ -113,6 +115,19 @@ test("nothing is stored if the port is in use, or mails cannot be sent", async (
   await assert.rejects(run({ port: String(taken) }), /--port: port \d+ is in use/);
   another.close();
   assert.equal((await merchant()).webhookUrl, `https://127.0.0.1:${port}/dunlin`);
+});
+
+test("a link by which a customer ends mails works after the account was disconnected and connected again", async () => {
+  const { id, run } = await setUp();
+  const port = String(await findFreePort());
+  const secret = async () => (await store.readCursor("opt-out-secret"))!;
+  const store = createConnectorStore(database.db, { merchantId: id, connection: "stripe" });
+  const publicUrl = { port, "public-url": "https://pay.example" };
+  await run(publicUrl);
+  const path = new URL(createOptOutLinks("https://pay.example", [await secret()]).linkFor("cus_1")).pathname;
+  await run({ disconnect: true });
+  await run(publicUrl);
+  assert.equal(createOptOutLinks("https://pay.example", [await secret()]).read(path), "cus_1");
 });
 
 test("--check makes each kind of call that the connector makes", async () => {

@@ -74,7 +74,10 @@ export async function runStripeConnector(context: CommandContext, opened: Opened
   const ca = await loadServiceCa(context);
   const dunlin = createClient({ baseUrl: context.settings.baseUrl, apiKey: secrets.apiKey, ca });
   const stripe = createStripeClient(secrets.providerKey, run.stripeUrl);
-  const links = settings.publicUrl === null ? null : createOptOutLinks(settings.publicUrl, secrets.token);
+  const links =
+    settings.publicUrl === null
+      ? null
+      : createOptOutLinks(settings.publicUrl, [await readOptOutSecret(store, ports.randomBytes), secrets.token]);
   let messages: Messages | null = null;
   const connector = createStripeConnector({
     stripe,
@@ -135,6 +138,20 @@ export async function runStripeConnector(context: CommandContext, opened: Opened
   return EXIT_CODES.ok;
 }
 
+const OPT_OUT_SECRET_BYTES = 32;
+
+/**
+ * Returns the secret that signs the links by which customers end mails. Its row outlasts the connection, so links of old mails work
+ * after the account was disconnected and connected again.
+ */
+async function readOptOutSecret(store: ConnectorStore, randomBytes: (size: number) => Buffer): Promise<string> {
+  const stored = await store.readCursor("opt-out-secret");
+  if (stored !== null) return stored;
+  const secret = randomBytes(OPT_OUT_SECRET_BYTES).toString("base64url");
+  await store.writeCursor("opt-out-secret", secret);
+  return secret;
+}
+
 /** On invoices that Dunlin handles for a merchant. */
 export const markOf = (merchantId: string) => `dunlin-${merchantId}`;
 
@@ -181,7 +198,7 @@ function createMessaging(
       everyDays: policy.everyDays,
     },
     readFacts: (invoiceId) => readMessageFacts(account, invoiceId),
-    sendMail: sendMail ?? createMailer(mail!).send,
+    sendMail: sendMail ?? createMailer(mail!, { shownAnswer: "codes" }).send,
     now: ports.now,
   });
 }
