@@ -5,6 +5,8 @@ import { prepared } from "../../src/postgres/database.ts";
 import { listConnectorProblems } from "../../src/tables/connections.ts";
 import { runService, type Service } from "../../test/contract/running-service.ts";
 import { type ConnectedShop, connectShop } from "./connected-shop.fixture.ts";
+import { makePaymentMethod } from "./double/objects.ts";
+import { declineFacts, testCardOf } from "./double/world-bank.ts";
 
 // What a connector reads when an account rests for long, an answer fails, or Dunlin refuses a record.
 let service: Service;
@@ -188,4 +190,33 @@ test("history goes on by date when the object at which a page ended was deleted"
   await assert.rejects(stripe.invoices.list({ starting_after: invoices[99]!.id }), /No such object/);
   while ((await connector.backfillPage(395)).phase !== "done");
   assert.equal((await storedOf(connected)).invoices.length, invoices.filter(({ status }) => status === "paid").length);
+});
+
+test("a card that is a customer's default source counts as the method of the next charge", async (t) => {
+  const connected = await connectShop(service, {
+    askBank: () => ({ kind: "declined", decline: declineFacts("lost") }),
+    settings: { endpoint: false },
+  });
+  t.after(connected.close);
+  const { stripe, connector, store, double, mark, dunlin } = connected;
+  const addCard = (customerId: string, id: string, token: string) =>
+    double.account.add({ ...makePaymentMethod(double.account, customerId, "card", testCardOf(token)!.card), id });
+  const { id: customer } = await stripe.customers.create({});
+  addCard(customer, "card_old", "pm_card_visa");
+  await stripe.customers.update(customer, { default_source: "card_old" });
+  const { id } = await stripe.invoices.create({ customer });
+  await stripe.invoiceItems.create({ customer, invoice: id, amount: 4900, currency: "usd" });
+  double.billing.finalize(double.account.get("invoice", id));
+  await stripe.invoices.pay(id).catch(() => {});
+  await stripe.invoices.update(id, { auto_advance: false, metadata: { dunlin: mark } });
+  await store.own(id, service.now());
+  await store.hint([id], service.now());
+  while ((await connector.drainHints()) > 0);
+  assert.equal((await dunlin.invoices.explain(id)).recovery, "RECOVERY_OPEN");
+  assert.equal((await storedOf(connected)).transactions.length, 1);
+  addCard(customer, "card_new", "pm_card_mastercard");
+  await stripe.customers.update(customer, { default_source: "card_new" });
+  await store.hint([customer], service.now());
+  while ((await connector.drainHints()) > 0);
+  assert.ok((await storedOf(connected)).transactions.some((each) => each.id === `card_new/${id}`));
 });

@@ -131,10 +131,16 @@ export function createStripeAccount(stripe: Stripe, pace: Pacer): StripeAccount 
     readSubscription: (id) => pace(() => stripe.subscriptions.retrieve(id)).catch(nullIfMissing),
     readCustomer,
     async readNextMethod(invoice, subscription) {
-      const own = idOf(invoice.default_payment_method) ?? idOf(subscription?.default_payment_method);
+      // Older integrations keep cards as sources. Stripe returns those as payment methods too.
+      const own =
+        idOf(invoice.default_payment_method) ??
+        idOf(invoice.default_source) ??
+        idOf(subscription?.default_payment_method) ??
+        idOf(subscription?.default_source);
       const customerId = idOf(invoice.customer);
       if (own === undefined && customerId === undefined) return null;
-      const id = own ?? idOf((await readCustomer(customerId!))?.invoice_settings.default_payment_method);
+      const customer = own === undefined ? await readCustomer(customerId!) : null;
+      const id = own ?? idOf(customer?.invoice_settings.default_payment_method) ?? idOf(customer?.default_source);
       return id === undefined ? null : await pace(() => stripe.paymentMethods.retrieve(id)).catch(nullIfMissing);
     },
     async pay(invoiceId, idempotencyKey) {
