@@ -134,7 +134,7 @@ export async function runStripeConnector(context: CommandContext, opened: Opened
   await loops.stop();
   await connector.stop();
   dunlin.close();
-  if (wasRemoved) throw new CommandFailure("The connection was removed, so the connector ended.");
+  if (wasRemoved) throw new CommandFailure("The connection was removed, so the connector ended.", EXIT_CODES.config);
   return EXIT_CODES.ok;
 }
 

@@ -10,7 +10,7 @@ import { writeAuditEntry } from "../tables/audit-log.ts";
 import { deleteConnection, findConnection, saveConnection } from "../tables/connections.ts";
 import { runningExperiment } from "../tables/experiments.ts";
 import { seal, UnreadableSecret, unseal } from "../tables/secret-box.ts";
-import { CommandFailure, type OpenedDatabase } from "./command.ts";
+import { CommandFailure, EXIT_CODES, type OpenedDatabase } from "./command.ts";
 import { endpointOf } from "./connection-options.ts";
 import { createKey } from "./key-commands.ts";
 
@@ -108,6 +108,7 @@ export async function requireConnectable(
     before
       ? "The stored keys can no longer be read, because the secret key changed. Give the Stripe key again: --stripe-key-file F"
       : "This account is not connected yet. Give its key: --stripe-key-file F",
+    EXIT_CODES.config,
   );
 }
 
