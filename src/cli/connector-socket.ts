@@ -10,6 +10,8 @@ import { type CommandContext, CommandFailure } from "./command.ts";
 /** A port that listens before there is somebody to answer: requests wait until then. */
 export interface ConnectorSocket {
   port: number;
+  /** File with the authority of its certificate. */
+  caFile: string;
   serve(listener: RequestListener): void;
   close(): void;
 }
@@ -19,7 +21,7 @@ export async function openConnectorSocket(
   context: CommandContext,
   settings: Pick<ConnectionSettings, "host" | "port" | "endpointUrl">,
 ): Promise<ConnectorSocket> {
-  const { cert, key } = await loadCertificate(context, settings);
+  const { cert, key, caFile } = await loadCertificate(context, settings);
   const serving = Promise.withResolvers<RequestListener>();
   const server = createServer({ cert, key }, (request, response) => {
     void serving.promise.then((listener) => listener(request, response));
@@ -27,6 +29,7 @@ export async function openConnectorSocket(
   const port = await listen(server, settings.port, settings.host, "--port");
   return {
     port,
+    caFile,
     serve: serving.resolve,
     close() {
       server.closeAllConnections();

@@ -205,13 +205,17 @@ function createMessaging(
 
 function printStart(
   { print }: CommandContext,
-  { isLive, socket: { port }, settings }: ConnectorRun,
+  { isLive, socket: { port, caFile }, settings }: ConnectorRun,
   metricsPort: number | null,
 ) {
-  const { host } = settings;
+  const { host, endpointUrl } = settings;
   print(`Connected to Stripe in ${isLive ? "live" : "test"} mode.   Ctrl-C stops it`);
   print(`  Stripe's webhooks   ${settings.publicUrl ?? `https://${host}:${port}`}/stripe`);
   if (settings.publicUrl !== null) print(`  Your proxy's target https://${host}:${port}`);
+  if (endpointUrl !== null) {
+    print(`  Dunlin's events     ${endpointUrl}`);
+    print(`  Authority of its certificate ${caFile}`);
+  }
   print(`  Mails to customers  ${settings.messages ? "on" : "off"}`);
   if (metricsPort !== null) print(`  Health, metrics     http://127.0.0.1:${metricsPort}/`);
 }
