@@ -126,7 +126,7 @@ function problemOf(error: unknown): string | null {
 function checkWebhookSecret({ webhookSecrets, lastWebhook: { acceptedAt, refusedAt } }: CheckOptions): CheckLine {
   const name = "Webhook secret";
   if (webhookSecrets.length === 0)
-    return ok(name, "none: changes are noticed by polling, within a minute. A webhook makes it a second");
+    return ok(name, "none: the connector looks for changes every ten seconds. With a webhook it hears of them at once");
   if (webhookSecrets.some((secret) => !secret.startsWith("whsec_")))
     return bad(name, "it does not begin with whsec_: copy the signing secret of the endpoint from Stripe");
   if (refusedAt !== null && (acceptedAt === null || acceptedAt < refusedAt))

@@ -31,18 +31,18 @@ import { readConnectionSecrets, removeConnection, requireConnectable, storeConne
 export const connectStripe: Command = {
   name: "connect stripe",
   usage: `[--stripe-key-file F] [--webhook-secret-file F] [options]
-  Keys and settings are stored, so the next start needs no options, except for those of the last group.
+  Keys and settings are stored, so the next start needs no options.
   --stripe-key-file F      a restricted key of Stripe; - is standard input
   --webhook-secret-file F  the signing secret of Stripe's webhook; two lines during a rotation
   --merchant M             not needed if there is only one merchant
   --live                   the key is for live mode${CONNECTION_USAGE}
   --replace-endpoint       let this command replace the merchant's own endpoint
 
+  These options are not stored:
   --metrics-port N         serve health and Prometheus metrics on 127.0.0.1
   --calls-per-second N     calls to Stripe (20 in test mode, 80 in live mode)
   --poll-seconds N         seconds between two looks for events that no webhook brought (10)
   --stripe-url U           another address than Stripe's, for tests
-
   --check                  ask both sides for everything that is needed, and change nothing
   --disconnect             give all invoices back to Stripe, and forget the keys`,
   summary: "Connect a Stripe account: read its invoices, retry failed ones when Dunlin says, and report back",

@@ -178,7 +178,7 @@ function shadowCard(owned: number, { may }: Visit): Html {
 <p>Shadow mode is on: ${owned === 0 ? "nothing is charged yet" : `nothing is charged, except for the ${formatCount(owned)} earlier ${owned === 1 ? "invoice" : "invoices"} that Dunlin still handles`}. See <a href="/shadow">what Dunlin would have done</a>, and a <a href="/backtest">backtest on your history</a>.</p>
 ${
   may("experiments")
-    ? html`<p>When you start, Dunlin retries failed payments of ${dunlinPercent}% of customers from then on. For the others, Stripe's own retries go on, and Dunlin measures the difference. Invoices that are unpaid already stay with Stripe.</p>
+    ? html`<p>When you start, Dunlin retries failed payments of ${dunlinPercent}% of customers from then on. For the others, Stripe's own retries go on, and Dunlin measures the difference. Stripe keeps the invoices that are unpaid now.</p>
 ${formButton("/connection/start", `Start with a ${100 - dunlinPercent}% holdout`, {}, "main")}`
     : html`<p class="soft">An owner or admin can start it here.</p>`
 }</div>`;
