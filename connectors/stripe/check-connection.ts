@@ -193,7 +193,7 @@ function checkEndpoint({ merchant, endpointUrl }: NonNullable<CheckOptions["dunl
   if (webhookFailingSince !== null)
     return bad(
       name,
-      `every attempt to reach ${webhookUrl} has failed since ${since(webhookFailingSince)}: start the connector; if it runs, see npx dunlin webhook test`,
+      `every attempt to reach ${webhookUrl} has failed since ${since(webhookFailingSince)}: start the connector; if it runs, run npx dunlin webhook test ${id}`,
     );
   return ok(name, webhookUrl);
 }

@@ -113,7 +113,9 @@ test("nothing is stored if the port is in use, or mails cannot be sent", async (
   const taken = await findFreePort();
   const another = createServer().listen(taken, "127.0.0.1");
   await assert.rejects(run({ port: String(taken) }), /--port: port \d+ is in use/);
+  await assert.rejects(run({ "metrics-port": String(taken) }), /--metrics-port: port \d+ is in use/);
   another.close();
+  await run();
   assert.equal((await merchant()).webhookUrl, `https://127.0.0.1:${port}/dunlin`);
 });
 

@@ -133,21 +133,23 @@ async function connect(
   if (given.stripeKey !== undefined) await assertKeyWorks(known, given);
   // First, so that nothing is stored if the port is in use.
   const socket = await openConnectorSocket(context, known.settings);
-  const { secrets, isNew, startsInShadow } = await storeConnection(opened, {
-    ...{ ...connection, webhookSecrets: given.webhookSecrets, settings: known.settings },
-    replacesEndpoint: values["replace-endpoint"] === true,
-  }).catch((error) => {
+  try {
+    const { secrets, isNew, startsInShadow } = await storeConnection(opened, {
+      ...{ ...connection, webhookSecrets: given.webhookSecrets, settings: known.settings },
+      replacesEndpoint: values["replace-endpoint"] === true,
+    });
+    if (isNew && startsInShadow)
+      context.print(
+        `Shadow mode is on: nothing is charged. ${context.settings.authUrl}/connection shows what Dunlin would do, and starts it.`,
+      );
+    return await runStripeConnector(context, opened, {
+      ...{ merchantId, isLive: known.isLive, secrets, settings: known.settings, socket, stripeUrl: given.stripeUrl },
+      ...{ metricsPort, callsPerSecond: given.callsPerSecond, pollSeconds },
+    });
+  } finally {
+    // Otherwise the process would never end after an error.
     socket.close();
-    throw error;
-  });
-  if (isNew && startsInShadow)
-    context.print(
-      `Shadow mode is on: nothing is charged. ${context.settings.authUrl}/connection shows what Dunlin would do, and starts it.`,
-    );
-  return runStripeConnector(context, opened, {
-    ...{ merchantId, isLive: known.isLive, secrets, settings: known.settings, socket, stripeUrl: given.stripeUrl },
-    ...{ metricsPort, callsPerSecond: given.callsPerSecond, pollSeconds },
-  });
+  }
 }
 
 /** A key that Stripe refuses is not stored. */
