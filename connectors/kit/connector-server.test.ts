@@ -96,10 +96,12 @@ async function openHealth(t: { after(end: () => unknown): void }) {
   const shop = await service.shop({ endpoint: false });
   const own = createConnectorStore(service.store.db, { merchantId: shop.id, connection: "stripe" });
   let now = service.now();
-  const base = await listen(createHealthServer(createHealth({ store: own, name: "stripe", now: () => now })), t);
+  const health = createHealth({ store: own, name: "stripe", now: () => now });
+  const base = await listen(createHealthServer(health), t);
   const text = async (path: string) => await (await fetch(base + path)).text();
   return {
     own,
+    health,
     text,
     shop,
     now: () => now,
@@ -126,6 +128,24 @@ test("the health page turns bad when no poll has succeeded for ten minutes", asy
   assert.equal(await status(), 503);
   assert.match(await text("/"), /^State +failing: polls$/m);
   assert.match(await text("/metrics"), /^dunlin_connector_poll_age_seconds 601$/m);
+});
+
+test("the health page turns bad when a loop has failed for ten minutes, until a round of it succeeds", async (t) => {
+  const { health, wait, polled, status, failing, text } = await openHealth(t);
+  const failRound = async () => {
+    health.onRound("history", new Error("the key may not list charges"));
+    await polled();
+  };
+  await failRound();
+  wait(599);
+  await failRound();
+  assert.deepEqual([await status(), await failing("loop")], [200, 0]);
+  wait(1);
+  await failRound();
+  assert.deepEqual([await status(), await failing("loop")], [503, 1]);
+  assert.match(await text("/"), /^State +failing: loop history$/m);
+  health.onRound("history", null);
+  assert.equal(await status(), 200);
 });
 
 test("the health page turns bad while an action, an event of Dunlin or a release fails", async (t) => {

@@ -6,6 +6,8 @@ import { type Backlog, type ConnectorStore, LATE_MS } from "./store.ts";
 export interface Health {
   onCall(outcome: "answered" | "refused" | "failed"): void;
   onError(step: string, error: unknown): void;
+  /** A round of a loop ended. Null: it succeeded. */
+  onRound(loop: string, error: unknown): void;
   setPaused(isPaused: boolean): void;
   registry: Registry;
   page(): Promise<HealthPage>;
@@ -52,6 +54,10 @@ export function createHealth({ store, name, now, clockRate = 1 }: HealthOptions)
   });
   for (const outcome of ["answered", "refused", "failed"]) calls.inc({ outcome }, 0);
   let isPaused = false;
+  /** Loops whose rounds have failed since then, each of them. */
+  const failingSince = new Map<string, Date>();
+  const lateLoops = () =>
+    [...failingSince].filter(([, since]) => now().getTime() - since.getTime() >= lateMs).map(([loop]) => loop);
   let lastError: { step: string; problem: string; at: Date } | null = null;
   const read = async () => {
     const [backlog, last, poll] = await Promise.all([
@@ -82,13 +88,14 @@ export function createHealth({ store, name, now, clockRate = 1 }: HealthOptions)
   new Gauge({
     ...{
       name: "dunlin_connector_failing",
-      help: "Changes, recovery actions, events of Dunlin and releases whose last attempt failed",
+      help: "Changes, recovery actions, events of Dunlin and releases whose last attempt failed, and loops that fail for long",
       labelNames: ["kind"],
       registers,
     },
     async collect() {
       const backlog = await readOnce();
       for (const [kind, , countOf] of KINDS) this.set({ kind }, countOf(backlog));
+      this.set({ kind: "loop" }, lateLoops().length);
     },
   });
   gauge("dunlin_connector_due_actions", "Recovery actions whose time has come", ({ dueActions }) => dueActions);
@@ -103,11 +110,17 @@ export function createHealth({ store, name, now, clockRate = 1 }: HealthOptions)
     ({ pollAgeMs }) => pollAgeMs / 1_000,
   );
   gauge("dunlin_connector_paused", "1 while a person has paused the connector", () => Number(isPaused));
+  function onError(step: string, error: unknown) {
+    errors.inc({ loop: step });
+    lastError = { step, problem: String(error), at: now() };
+  }
   return {
     onCall: (outcome) => calls.inc({ outcome }),
-    onError(step, error) {
-      errors.inc({ loop: step });
-      lastError = { step, problem: String(error), at: now() };
+    onError,
+    onRound(loop, error) {
+      if (error === null) return void failingSince.delete(loop);
+      onError(loop, error);
+      if (!failingSince.has(loop)) failingSince.set(loop, now());
     },
     setPaused(paused) {
       isPaused = paused;
@@ -120,6 +133,7 @@ export function createHealth({ store, name, now, clockRate = 1 }: HealthOptions)
       const failing = [
         ...(isPollLate ? ["polls"] : []),
         ...KINDS.filter(([, , countOf]) => countOf(backlog) > 0).map(([, words]) => words),
+        ...lateLoops().map((loop) => `loop ${loop}`),
       ];
       const problems = [
         ...(lagMs >= lateMs ? ["behind"] : []),

@@ -121,8 +121,9 @@ export async function runStripeConnector(context: CommandContext, opened: Opened
     createSteps({ context, opened, run, store, connector, messages, health, onGone: gone.resolve }),
     {
       sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+      onSuccess: (name) => health.onRound(name, null),
       onError(name, error) {
-        health.onError(name, error);
+        health.onRound(name, error);
         log.warn({ problem: String(error) }, `connector.${name}-failed`);
       },
     },
