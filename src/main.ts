@@ -195,7 +195,11 @@ function reportError(error: unknown, command: Command, settings: Settings): numb
     printError(`"npx dunlin ${command.name} --help" shows more.`);
     return EXIT_CODES.usage;
   }
-  if (error instanceof CommandFailure || error instanceof FolderInUse || error instanceof UnreadableSecret) {
+  if (error instanceof CommandFailure) {
+    printError(`dunlin ${command.name}: ${error.message}`);
+    return error.exitCode;
+  }
+  if (error instanceof FolderInUse || error instanceof UnreadableSecret) {
     printError(`dunlin ${command.name}: ${error.message}`);
     return EXIT_CODES.failed;
   }

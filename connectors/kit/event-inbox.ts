@@ -19,12 +19,14 @@ const END = statement(
   "end_event",
   `update connector_events set due_at = $5, problem = $6 where ${SCOPE} and id = $3 and tries = $4 and due_at is not null`,
 );
-const GAVE_UP = "The last attempt to handle it failed.";
+const FAILED = "The last attempt to handle it failed.";
 
 /** Keeps Dunlin's webhooks until they are handled, each once. */
 export function createEventInbox(run: RunScoped): EventStore {
   const end = ({ event, tries }: ClaimedEvent, dueAt: Date | null, problem: string | null) =>
     run(END, event.id, tries, dueAt, problem);
+  /** Of events whose last attempt failed in this process. */
+  const problems = new Map<string, string>();
   return {
     keep: async (event, at) =>
       (await run(KEEP, event.id, event.data.invoiceId, JSON.stringify(event), at)).rowCount === 1,
@@ -32,11 +34,18 @@ export function createEventInbox(run: RunScoped): EventStore {
       (await run<{ event: WebhookEvent; tries: number }>(CLAIM, at, limit, until)).rows,
     // Everything that handlers do may be done twice, so the event ends after them.
     async finish(claimed, work) {
-      await work(undefined);
+      try {
+        await work(undefined);
+      } catch (error) {
+        problems.set(claimed.event.id, String(error));
+        throw error;
+      }
       await end(claimed, null, null);
     },
     async postpone(claimed, dueAt) {
-      await end(claimed, dueAt, dueAt === null ? GAVE_UP : null);
+      const problem = problems.get(claimed.event.id) ?? FAILED;
+      problems.delete(claimed.event.id);
+      await end(claimed, dueAt, problem);
     },
   };
 }

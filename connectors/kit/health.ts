@@ -1,11 +1,13 @@
 import { createServer, type Server } from "node:http";
 import { Counter, Gauge, Registry } from "prom-client";
-import type { ConnectorStore } from "./store.ts";
+import { type Backlog, type ConnectorStore, LATE_MS } from "./store.ts";
 
 /** Figures of a running connector, for Prometheus and for people. */
 export interface Health {
   onCall(outcome: "answered" | "refused" | "failed"): void;
   onError(step: string, error: unknown): void;
+  /** A round of a loop ended. Null: it succeeded. */
+  onRound(loop: string, error: unknown): void;
   setPaused(isPaused: boolean): void;
   registry: Registry;
   page(): Promise<HealthPage>;
@@ -16,17 +18,27 @@ export interface HealthPage {
   lines: readonly (readonly [name: string, value: string])[];
 }
 
-/** A change that waits longer than this shows that something is wrong. */
-const LAG_MAX_MS = 10 * 60_000;
+/** What can fail, in the metric and on the page. */
+const KINDS: readonly (readonly [kind: string, words: string, countOf: (backlog: Backlog) => number])[] = [
+  ["change", "changes", ({ failing }) => failing],
+  ["action", "actions", ({ failingActions }) => failingActions],
+  ["event", "events of Dunlin", ({ failingEvents }) => failingEvents],
+  ["release", "releases", ({ failingReleases }) => failingReleases],
+];
 
 export interface HealthOptions {
   store: ConnectorStore;
   /** Such as `stripe, test mode`. */
   name: string;
+  /** Service time. */
   now(): Date;
+  /** How fast service time runs. Default: 1. */
+  clockRate?: number;
 }
 
-export function createHealth({ store, name, now }: HealthOptions): Health {
+export function createHealth({ store, name, now, clockRate = 1 }: HealthOptions): Health {
+  const startedAt = now();
+  const lateMs = LATE_MS * clockRate;
   const registry = new Registry();
   const registers = [registry];
   const calls = new Counter({
@@ -42,15 +54,20 @@ export function createHealth({ store, name, now }: HealthOptions): Health {
   });
   for (const outcome of ["answered", "refused", "failed"]) calls.inc({ outcome }, 0);
   let isPaused = false;
+  /** Loops whose rounds have failed since then, each of them. */
+  const failingSince = new Map<string, Date>();
+  const lateLoops = () =>
+    [...failingSince].filter(([, since]) => now().getTime() - since.getTime() >= lateMs).map(([loop]) => loop);
   let lastError: { step: string; problem: string; at: Date } | null = null;
   const read = async () => {
     const [backlog, last, poll] = await Promise.all([
-      store.countBacklog(now()),
+      store.countBacklog(now(), new Date(now().getTime() - lateMs)),
       store.readCursor("last-event"),
       store.readCursor("last-poll"),
     ]);
     const lagMs = backlog.oldestAt ? Math.max(0, now().getTime() - backlog.oldestAt.getTime()) : 0;
-    return { ...backlog, lagMs, last, poll };
+    const pollAgeMs = Math.max(0, now().getTime() - (poll === null ? startedAt : new Date(poll)).getTime());
+    return { ...backlog, lagMs, last, poll, pollAgeMs };
   };
   // One read for all gauges of a scrape.
   let reading: ReturnType<typeof read> | null = null;
@@ -68,37 +85,70 @@ export function createHealth({ store, name, now }: HealthOptions): Health {
       },
     });
   gauge("dunlin_connector_waiting", "Changed objects that are not read yet", ({ waiting }) => waiting);
-  gauge("dunlin_connector_failing", "Changed objects whose last read failed", ({ failing }) => failing);
+  new Gauge({
+    ...{
+      name: "dunlin_connector_failing",
+      help: "Changes, recovery actions, events of Dunlin and releases whose last attempt failed, and loops that fail for long",
+      labelNames: ["kind"],
+      registers,
+    },
+    async collect() {
+      const backlog = await readOnce();
+      for (const [kind, , countOf] of KINDS) this.set({ kind }, countOf(backlog));
+      this.set({ kind: "loop" }, lateLoops().length);
+    },
+  });
   gauge("dunlin_connector_due_actions", "Recovery actions whose time has come", ({ dueActions }) => dueActions);
   gauge(
     "dunlin_connector_lag_seconds",
     "How long the oldest change has waited, in service time",
     ({ lagMs }) => lagMs / 1_000,
   );
+  gauge(
+    "dunlin_connector_poll_age_seconds",
+    "Time since the last successful poll of events, in service time",
+    ({ pollAgeMs }) => pollAgeMs / 1_000,
+  );
   gauge("dunlin_connector_paused", "1 while a person has paused the connector", () => Number(isPaused));
+  function onError(step: string, error: unknown) {
+    errors.inc({ loop: step });
+    lastError = { step, problem: String(error), at: now() };
+  }
   return {
     onCall: (outcome) => calls.inc({ outcome }),
-    onError(step, error) {
-      errors.inc({ loop: step });
-      lastError = { step, problem: String(error), at: now() };
+    onError,
+    onRound(loop, error) {
+      if (error === null) return void failingSince.delete(loop);
+      onError(loop, error);
+      if (!failingSince.has(loop)) failingSince.set(loop, now());
     },
     setPaused(paused) {
       isPaused = paused;
     },
     registry,
     async page() {
-      const { waiting, failing, dueActions, lagMs, last, poll } = await read();
-      const isHealthy = lagMs < LAG_MAX_MS && failing === 0;
+      const backlog = await read();
+      const { waiting, dueActions, lagMs, last, poll, pollAgeMs } = backlog;
+      const isPollLate = pollAgeMs >= lateMs;
+      const failing = [
+        ...(isPollLate ? ["polls"] : []),
+        ...KINDS.filter(([, , countOf]) => countOf(backlog) > 0).map(([, words]) => words),
+        ...lateLoops().map((loop) => `loop ${loop}`),
+      ];
+      const problems = [
+        ...(lagMs >= lateMs ? ["behind"] : []),
+        ...(failing.length > 0 ? [`failing: ${failing.join(", ")}`] : []),
+      ];
       return {
-        isHealthy,
+        isHealthy: problems.length === 0,
         lines: [
           ["Connection", `${name}${isPaused ? ", paused" : ""}`],
-          ["State", isHealthy ? "healthy" : "behind, or failing"],
+          ["State", problems.length === 0 ? "healthy" : problems.join("; ")],
           ["Changes waiting", `${waiting}, the oldest for ${Math.round(lagMs / 1_000)} s`],
-          ["Changes failing", String(failing)],
           ["Actions due", String(dueActions)],
+          ...KINDS.map(([, words, countOf]) => [`Failing ${words}`, String(countOf(backlog))] as const),
           ["Last event", last ?? "none yet"],
-          ["Last poll", poll ?? "none yet"],
+          ["Last poll", `${poll ?? "none yet"}${isPollLate ? ", for more than 10 minutes" : ""}`],
           ["Last error", lastError ? `${lastError.at.toISOString()} ${lastError.step}: ${lastError.problem}` : "none"],
         ],
       };

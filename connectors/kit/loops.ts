@@ -9,18 +9,28 @@ export interface LoopStep {
 export interface LoopOptions {
   sleep(ms: number, signal: AbortSignal): Promise<unknown>;
   onError(name: string, error: unknown): void;
+  onSuccess?(name: string): void;
 }
 
 /** Runs steps side by side until stopped. A step that fails runs again after its pause. */
-export function startLoops(steps: readonly LoopStep[], { sleep, onError }: LoopOptions): { stop(): Promise<void> } {
+export function startLoops(
+  steps: readonly LoopStep[],
+  { sleep, onError, onSuccess }: LoopOptions,
+): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const { signal } = stopping;
   const loops = steps.map(async ({ name, everyMs, run }) => {
     while (!signal.aborted) {
-      const done = await run().catch((error) => {
-        onError(name, error);
-        return 0;
-      });
+      const done = await run().then(
+        (count) => {
+          onSuccess?.(name);
+          return count;
+        },
+        (error) => {
+          onError(name, error);
+          return 0;
+        },
+      );
       if (done === 0) await sleep(everyMs, signal).catch(() => {});
     }
   });

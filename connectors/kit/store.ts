@@ -36,6 +36,11 @@ export interface Backlog {
   oldestAt: Date | null;
   /** Actions whose time has come. */
   dueActions: number;
+  failingActions: number;
+  /** Dunlin's events that could not be handled, also those that were given up. */
+  failingEvents: number;
+  /** Invoices that should have been given back to the provider. */
+  failingReleases: number;
 }
 
 /** The tables of one connection. */
@@ -47,7 +52,8 @@ export interface ConnectorStore extends ActionLedger {
   /** Forgets a hint, unless a newer one has arrived. */
   endHint(hint: Hint, now: Date): Promise<void>;
   failHint(hint: Hint, dueAt: Date, problem: string): Promise<void>;
-  countBacklog(now: Date): Promise<Backlog>;
+  /** @param lateBefore  a release that is due since then fails */
+  countBacklog(now: Date, lateBefore?: Date): Promise<Backlog>;
 
   readCursor(name: string): Promise<string | null>;
   writeCursor(name: string, value: string): Promise<void>;
@@ -70,6 +76,9 @@ export interface ConnectorStore extends ActionLedger {
   /** Deletes events and actions that ended before a time. */
   prune(before: Date): Promise<void>;
 }
+
+/** Work that waits longer than this shows that something is wrong. */
+export const LATE_MS = 10 * 60_000;
 
 const SCOPE = "merchant_id = $1 and connection = $2";
 
@@ -103,7 +112,12 @@ const FAIL_HINT = statement(
 const COUNT = statement(
   "count_backlog",
   `select count(*)::int4 as waiting, count(problem)::int4 as failing, min(noted_at) as "oldestAt",
-     (select count(*)::int4 from connector_actions where ${SCOPE} and ended_at is null and due_at <= $3) as "dueActions"
+     (select count(*)::int4 from connector_actions where ${SCOPE} and ended_at is null and due_at <= $3) as "dueActions",
+     (select count(*)::int4 from connector_actions
+      where ${SCOPE} and ended_at is null and problem is not null) as "failingActions",
+     (select count(*)::int4 from connector_events where ${SCOPE} and problem is not null) as "failingEvents",
+     (select count(*)::int4 from connector_invoices
+      where ${SCOPE} and ended_at < $4 and released_at is null) as "failingReleases"
    from connector_hints where ${SCOPE}`,
 );
 const READ_CURSOR = statement("read_cursor", `select value from connector_cursors where ${SCOPE} and name = $3`);
@@ -169,7 +183,8 @@ export function createConnectorStore(db: KitTx, scope: Scope): ConnectorStore {
     async failHint({ objectId }, dueAt, problem) {
       await run(FAIL_HINT, objectId, dueAt, problem);
     },
-    countBacklog: async (at) => (await run<Backlog>(COUNT, at)).rows[0]!,
+    countBacklog: async (at, lateBefore = new Date(at.getTime() - LATE_MS)) =>
+      (await run<Backlog>(COUNT, at, lateBefore)).rows[0]!,
     readCursor: async (name) => (await run<{ value: string }>(READ_CURSOR, name)).rows[0]?.value ?? null,
     async writeCursor(name, value) {
       await run(WRITE_CURSOR, name, value);

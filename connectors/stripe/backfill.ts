@@ -1,5 +1,7 @@
 import type Stripe from "stripe";
+import { isRefusal, pushSplitting } from "../kit/push-splitting.ts";
 import { mapCharge, mapInvoice, mapSubscription, subscriptionIdOf } from "./mapping.ts";
+import { describeProblem } from "./problem-text.ts";
 import { idOf, type Page, type PageQuery } from "./stripe-account.ts";
 import { addVersions, type Syncing } from "./sync-invoice.ts";
 
@@ -18,7 +20,9 @@ interface StoredProgress extends BackfillProgress {
   /** Seconds. */
   since: number;
   startedAt: number;
+  /** The last object that was read, and its time. */
   after?: string | undefined;
+  afterAt?: number | undefined;
 }
 
 const CURSOR = "backfill";
@@ -31,6 +35,7 @@ export const readBackfill = async ({ store }: Pick<Syncing, "store">): Promise<B
  * Reads one page of the account's history and pushes it: first subscriptions, then invoices, then charges, each from the newest to the
  * oldest. Attempts are listed without their invoice, so the invoices' payments are kept until all are read. An open invoice is read
  * again by itself, because its case begins with its attempts. A page that was read before a crash is read again, and changes nothing.
+ * A record that Dunlin refuses becomes a failing hint, so that the page's others go on.
  *
  * @param days  how far to read back
  */
@@ -39,17 +44,20 @@ export async function backfillPage(syncing: Syncing, days: number): Promise<Back
   const at = Math.floor(syncing.now().getTime() / 1_000);
   const progress = ((await readBackfill(syncing)) as StoredProgress | null) ?? firstProgress(at, at - days * DAY_S);
   if (progress.phase === "done") return progress;
-  const { phase, since, startedAt } = progress as StoredProgress & { phase: Phase };
+  const { phase, since, startedAt, after, afterAt } = progress as StoredProgress & { phase: Phase };
   // Subscriptions may be older than their invoices.
-  const query = { since: phase === "subscriptions" ? 0 : since, after: progress.after };
-  const { rows, last, hasMore } = await READERS[phase](syncing, query);
+  const query = {
+    since: phase === "subscriptions" ? 0 : since,
+    after: after === undefined ? undefined : { id: after, created: afterAt ?? at },
+  };
+  const { rows, hasMore } = await READERS[phase](syncing, query);
   const next: StoredProgress = {
     phase: hasMore ? phase : (PHASES[PHASES.indexOf(phase) + 1] ?? "done"),
     counts: { ...progress.counts, [phase]: progress.counts[phase] + rows.length },
     share: hasMore ? shareOf(rows.at(-1)!, startedAt, since) : 0,
     since,
     startedAt,
-    after: hasMore ? last : undefined,
+    ...(hasMore && { after: rows.at(-1)!.id, afterAt: rows.at(-1)!.created }),
   };
   if (next.phase === "done") await store.forgetPayments();
   await store.writeCursor(CURSOR, JSON.stringify(next));
@@ -71,14 +79,16 @@ const shareOf = ({ created }: { created: number }, startedAt: number, since: num
 type ReadPage = (syncing: Syncing, query: PageQuery) => Promise<Page<{ id: string; created: number }>>;
 
 const READERS: Readonly<Record<Phase, ReadPage>> = {
-  async subscriptions({ account, store, dunlin }, query) {
+  async subscriptions(syncing, query) {
+    const { account, store, dunlin } = syncing;
     const readNo = await store.beginRead();
     const page = await account.pageSubscriptions(query);
     const records = await addVersions(store, page.rows.map(mapSubscription), readNo);
-    if (records.length > 0) await dunlin.ingest.subscriptions(records);
+    await pushPage(syncing, records, (some) => dunlin.ingest.subscriptions(some), idOfRecord);
     return page;
   },
-  async invoices({ account, store, dunlin, now }, query) {
+  async invoices(syncing, query) {
+    const { account, store, dunlin, now } = syncing;
     const readNo = await store.beginRead();
     const page = await account.pageInvoices(query);
     const ended = page.rows.filter(({ status }) => status !== "open" && status !== "draft");
@@ -90,10 +100,11 @@ const READERS: Readonly<Record<Phase, ReadPage>> = {
     );
     const mapped = ended.filter((invoice) => !hasMorePayments(invoice)).map((invoice) => mapInvoice(invoice, []));
     const records = await addVersions(store, mapped, readNo);
-    if (records.length > 0) await dunlin.ingest.invoices(records);
+    await pushPage(syncing, records, (some) => dunlin.ingest.invoices(some), idOfRecord);
     return page;
   },
-  async charges({ account, store, dunlin }, query) {
+  async charges(syncing, query) {
+    const { account, store, dunlin } = syncing;
     const readNo = await store.beginRead();
     const page = await account.pageCharges(query);
     const owners = await store.findPayments(page.rows.map(paymentIdOf));
@@ -112,10 +123,34 @@ const READERS: Readonly<Record<Phase, ReadPage>> = {
       return mapCharge(charge, { invoiceId, ...payer, ...origin });
     });
     const records = await addVersions(store, mapped, readNo);
-    if (records.length > 0) await dunlin.ingest.transactions(records);
+    await pushPage(
+      syncing,
+      records,
+      (some) => dunlin.ingest.transactions(some),
+      ({ invoiceId }) => invoiceId!,
+    );
     return page;
   },
 };
+
+const REFUSED_DELAY_MS = 60_000;
+const idOfRecord = ({ id }: { id: string }) => id;
+
+/** @param hintOf  the object to read again instead of a record that Dunlin refuses */
+async function pushPage<Row>(
+  { store, now }: Syncing,
+  records: readonly Row[],
+  push: (records: Row[]) => Promise<unknown>,
+  hintOf: (record: Row) => string,
+) {
+  for (const { item, error } of await pushSplitting(records, (some) => push([...some]))) {
+    if (!isRefusal(error)) throw error;
+    const objectId = hintOf(item);
+    const later = new Date(now().getTime() + REFUSED_DELAY_MS);
+    await store.hint([objectId], later);
+    await store.failHint({ objectId, generation: 1, tries: 1 }, later, describeProblem(error));
+  }
+}
 
 const hasMorePayments = ({ payments }: Stripe.Invoice) => payments?.has_more ?? false;
 

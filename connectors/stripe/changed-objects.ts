@@ -1,5 +1,5 @@
 import type Stripe from "stripe";
-import { idOf, type StripeAccount } from "./stripe-account.ts";
+import { idOf } from "./stripe-account.ts";
 
 /** The events after which an object has to be read again. */
 export const EVENT_TYPES = [
@@ -21,10 +21,10 @@ export const EVENT_TYPES = [
 ] as const;
 
 /**
- * Returns the ids of invoices, subscriptions and customers to read again after an event. A customer stands for the invoices that
- * Dunlin handles: the next charge may use another method.
+ * Returns the ids of invoices, subscriptions, customers and payments to read again after an event. A customer stands for the invoices
+ * that Dunlin handles: the next charge may use another method. A payment intent stands for its invoice.
  */
-export async function changedObjectsOf(account: StripeAccount, event: Stripe.Event): Promise<string[]> {
+export function changedObjectsOf(event: Stripe.Event): string[] {
   const object = event.data.object as { id: string; object: string };
   switch (object.object) {
     case "invoice":
@@ -37,10 +37,8 @@ export async function changedObjectsOf(account: StripeAccount, event: Stripe.Eve
     case "credit_note":
       return definedOnly(idOf((object as Stripe.CreditNote).invoice));
     case "charge":
-    case "dispute": {
-      const invoiceId = await account.invoiceOfCharge(object as Stripe.Charge);
-      return definedOnly(invoiceId ?? undefined);
-    }
+    case "dispute":
+      return definedOnly(idOf((object as Stripe.Charge | Stripe.Dispute).payment_intent));
     default:
       return [];
   }

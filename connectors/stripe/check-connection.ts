@@ -21,12 +21,24 @@ export interface CheckOptions {
   /** Null: Dunlin's side is set up with the connection, and not yet there. */
   dunlin: {
     client: Pick<Client, "ingest">;
-    webhookUrl: string | null;
-    sendsRecoveryEnded: boolean;
-    isShadow: boolean;
+    merchant: MerchantEndpoint;
+    /** Where the connector takes Dunlin's events. */
+    endpointUrl: string;
   } | null;
   /** When the last webhook came, and when one was refused; service time. */
   lastWebhook: { acceptedAt: Date | null; refusedAt: Date | null };
+}
+
+/** The merchant's side of a connection, as Dunlin has it. */
+export interface MerchantEndpoint {
+  id: string;
+  webhookUrl: string | null;
+  sendsRecoveryEnded: boolean;
+  shadow: boolean;
+  webhookPausedAt: Date | null;
+  webhookPausedBy: "dunlin" | "person" | null;
+  /** Every attempt has failed since. */
+  webhookFailingSince: Date | null;
 }
 
 /** No object has this id, so asking for it changes nothing: a 404 shows that the key may ask. */
@@ -37,6 +49,11 @@ const PERMISSIONS: readonly (readonly [string, (stripe: Stripe) => Promise<unkno
   ["Invoices: read", (stripe) => stripe.invoices.list({ limit: 1 })],
   ["Invoices: write", (stripe) => stripe.invoices.update(NOWHERE, { metadata: { dunlin: "" } })],
   ["Charges: read", (stripe) => stripe.charges.list({ limit: 1 })],
+  ["Charges: of a payment", (stripe) => stripe.charges.list({ payment_intent: NOWHERE, limit: 1 })],
+  [
+    "Invoice payments: read",
+    (stripe) => stripe.invoicePayments.list({ payment: { type: "payment_intent", payment_intent: NOWHERE }, limit: 1 }),
+  ],
   ["Subscriptions: read", (stripe) => stripe.subscriptions.list({ limit: 1 })],
   ["Customers: read", (stripe) => stripe.customers.list({ limit: 1 })],
   ["Payment methods: read", (stripe) => stripe.paymentMethods.retrieve(NOWHERE)],
@@ -109,7 +126,7 @@ function problemOf(error: unknown): string | null {
 function checkWebhookSecret({ webhookSecrets, lastWebhook: { acceptedAt, refusedAt } }: CheckOptions): CheckLine {
   const name = "Webhook secret";
   if (webhookSecrets.length === 0)
-    return ok(name, "none: changes are noticed by polling, within a minute. A webhook makes it a second");
+    return ok(name, "none: the connector looks for changes every ten seconds. With a webhook it hears of them at once");
   if (webhookSecrets.some((secret) => !secret.startsWith("whsec_")))
     return bad(name, "it does not begin with whsec_: copy the signing secret of the endpoint from Stripe");
   if (refusedAt !== null && (acceptedAt === null || acceptedAt < refusedAt))
@@ -125,7 +142,7 @@ function checkWebhookSecret({ webhookSecrets, lastWebhook: { acceptedAt, refused
 
 async function checkDunlin({ dunlin }: CheckOptions): Promise<CheckLine[]> {
   if (dunlin === null) return [];
-  const { client, webhookUrl, sendsRecoveryEnded, isShadow } = dunlin;
+  const { client, merchant } = dunlin;
   const line = async (name: string, ask: () => Promise<unknown>, isExpected: (error: DunlinError) => boolean) => {
     const error = await ask().then(
       () => null,
@@ -140,20 +157,45 @@ async function checkDunlin({ dunlin }: CheckOptions): Promise<CheckLine[]> {
   const isRefused = ({ code }: DunlinError) => code === 400;
   const nothing = [{} as never];
   return [
-    await line("Dunlin: ingest:subscriptions", () => client.ingest.subscriptions(nothing), isRefused),
-    await line("Dunlin: ingest:invoices", () => client.ingest.invoices(nothing), isRefused),
-    await line("Dunlin: ingest:transactions", () => client.ingest.transactions(nothing), isRefused),
-    webhookUrl === null
-      ? bad("Dunlin's webhook", "the merchant has no endpoint: connect again, which sets it")
-      : ok("Dunlin's webhook", webhookUrl),
-    sendsRecoveryEnded
+    ...(await Promise.all([
+      line("Dunlin: ingest:subscriptions", () => client.ingest.subscriptions(nothing), isRefused),
+      line("Dunlin: ingest:invoices", () => client.ingest.invoices(nothing), isRefused),
+      line("Dunlin: ingest:transactions", () => client.ingest.transactions(nothing), isRefused),
+    ])),
+    checkEndpoint(dunlin),
+    merchant.sendsRecoveryEnded
       ? ok("recovery_ended", "sent")
       : bad(
           "recovery_ended",
-          "not sent, so invoices would stay without Stripe's retries: npx dunlin merchant set M --recovery-ended yes",
+          `not sent, so invoices would stay without Stripe's retries: npx dunlin merchant set ${merchant.id} --recovery-ended yes`,
         ),
-    ok("Shadow mode", isShadow ? "on: nothing is charged yet" : "off: failed payments are retried"),
+    ok("Shadow mode", merchant.shadow ? "on: nothing is charged yet" : "off: failed payments are retried"),
   ];
+}
+
+function checkEndpoint({ merchant, endpointUrl }: NonNullable<CheckOptions["dunlin"]>): CheckLine {
+  const name = "Dunlin's webhook";
+  const { id, webhookUrl, webhookPausedAt, webhookPausedBy, webhookFailingSince } = merchant;
+  const since = (at: Date | null) => at?.toISOString() ?? "an unknown time";
+  if (webhookUrl === null) return bad(name, "the merchant has no endpoint: start the connector, which sets it");
+  if (webhookUrl !== endpointUrl)
+    return bad(
+      name,
+      `events go to ${webhookUrl} instead of ${endpointUrl}: start the connector with --replace-endpoint, or with --endpoint-url if both lead to it`,
+    );
+  if (webhookPausedBy === "person")
+    return bad(name, `a person paused it at ${since(webhookPausedAt)}: npx dunlin merchant set ${id} --resume`);
+  if (webhookPausedBy === "dunlin")
+    return bad(
+      name,
+      `Dunlin paused it at ${since(webhookPausedAt)}, because every attempt for days had failed: start the connector, which resumes it`,
+    );
+  if (webhookFailingSince !== null)
+    return bad(
+      name,
+      `every attempt to reach ${webhookUrl} has failed since ${since(webhookFailingSince)}: start the connector; if it runs, run npx dunlin webhook test ${id}`,
+    );
+  return ok(name, webhookUrl);
 }
 
 const ok = (name: string, says: string): CheckLine => ({ isOk: true, name, says });

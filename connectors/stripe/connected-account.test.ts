@@ -142,7 +142,7 @@ test("mails ask for another card in the customer's language, at most so often, a
   const mails: OutgoingMail[] = [];
   let refusals = 1;
   let now = service.now();
-  const links = createOptOutLinks("https://pay.example", "a secret");
+  const links = createOptOutLinks("https://pay.example", ["a secret"]);
   const messages = createMessages({
     ...{ store, links, now: () => now, policy: { quietHours: { zone: "UTC", from: 0, to: 0 }, most: 2, everyDays: 4 } },
     templates: loadTemplates([join(import.meta.dirname, "../kit/messages/texts")]),
@@ -159,7 +159,7 @@ test("mails ask for another card in the customer's language, at most so often, a
   };
   const ask = ({ invoiceId, customerId }: { invoiceId: string; customerId: string }, id: string) =>
     messages.askForCard({ id, invoiceId } as never, customerId);
-  const ada = await failedInvoice(connected, { email: "ada@example.com", name: "Ada", preferred_locales: ["de"] });
+  const ada = await failedInvoice(connected, { email: "ada@example.com", name: "Ada", preferred_locales: ["de_DE"] });
   assert.equal(await ask(ada, "action-1"), null);
   await wait(0);
   assert.equal(mails.length, 0, "the server refused");
@@ -203,7 +203,7 @@ test("a mail that may have been sent when the process died is not sent again", a
   assert.equal(await store.messages.begin("m-1", at), true);
   assert.equal(await store.messages.begin("m-1", at), false);
   const messages = createMessages({
-    ...{ store, links: createOptOutLinks("https://pay.example", "s"), now: service.now },
+    ...{ store, links: createOptOutLinks("https://pay.example", ["s"]), now: service.now },
     policy: { quietHours: { zone: "UTC", from: 0, to: 0 }, most: 3, everyDays: 4 },
     templates: loadTemplates([join(import.meta.dirname, "../kit/messages/texts")]),
     readFacts: async () => assert.fail("it is not sent"),

@@ -1,12 +1,14 @@
 import Stripe from "stripe";
 import { forEachAtOnce } from "../kit/loops.ts";
 import { createPacer } from "../kit/pacer.ts";
+import { pushSplitting } from "../kit/push-splitting.ts";
 import { type Client, createWebhookReceiver, DunlinError, type WebhookReceiver } from "../kit/sdk.ts";
 import type { ConnectorStore, Hint } from "../kit/store.ts";
 import { type BackfillProgress, backfillPage, restartBackfill } from "./backfill.ts";
 import { changedObjectsOf, EVENT_TYPES } from "./changed-objects.ts";
 import { type Executing, executeAction } from "./execute-action.ts";
 import { type CompleteDunning, followEvent, release } from "./follow-dunlin.ts";
+import { describeProblem } from "./problem-text.ts";
 import { API_VERSION, createStripeAccount, isRateLimit, type StripeAccount } from "./stripe-account.ts";
 import { pushRecords, type Records, readInvoiceAgain, readSubscriptionAgain } from "./sync-invoice.ts";
 
@@ -76,6 +78,7 @@ const CHECK_EVERY_MS = 6 * 3_600_000;
 const RELEASE_EVERY_MS = 60_000;
 /** Stripe may list an event a little after its time. */
 const EVENTS_OVERLAP_S = 30;
+const CLOCKS_DIFFER_S = 3_600;
 const EVENTS_KEPT_S = 30 * 86_400;
 /** Invoices that were created earlier have ended by then, or Dunlin handles them. */
 const REREAD_S = 60 * 86_400;
@@ -113,7 +116,7 @@ export function createStripeConnector(options: ConnectorOptions): StripeConnecto
       log("warn", "connector.other-mode", { eventId: event.id });
       return;
     }
-    await store.hint(await changedObjectsOf(account, event), now());
+    await store.hint(changedObjectsOf(event), now());
     await store.writeCursor("last-event", new Date(event.created * 1_000).toISOString());
   }
 
@@ -121,13 +124,19 @@ export function createStripeConnector(options: ConnectorOptions): StripeConnecto
 
   async function failHint(hint: Hint, error: unknown) {
     const delayMs = Math.min(HINT_DELAY_MAX_MS, 2_000 * 2 ** Math.min(hint.tries, 12));
-    await store.failHint(hint, later(delayMs), String(error));
-    log("warn", "connector.sync-failed", { objectId: hint.objectId, problem: String(error) });
+    const problem = describeProblem(error);
+    await store.failHint(hint, later(delayMs), problem);
+    log("warn", "connector.sync-failed", { objectId: hint.objectId, problem });
   }
 
   /** Returns the records of a changed object; null: there are none. Undefined: it has to wait. */
   async function readAgain(objectId: string): Promise<Records | null | undefined> {
     if (objectId.startsWith("sub_")) return readSubscriptionAgain(executing, objectId);
+    if (objectId.startsWith("pi_")) {
+      const invoiceId = await account.invoiceOfPayment(objectId);
+      if (invoiceId !== null) await store.hint([invoiceId], now());
+      return null;
+    }
     if (objectId.startsWith("cus_")) {
       await store.hint(await store.ownedInvoicesOf(objectId), now());
       return null;
@@ -151,19 +160,15 @@ export function createStripeConnector(options: ConnectorOptions): StripeConnecto
     return read;
   }
 
-  /** Dunlin refuses a batch as a whole; alone, only the record that it cannot take fails. */
   async function pushHints(read: readonly { hint: Hint; records: Records }[]) {
-    try {
+    const failures = await pushSplitting(read, async (some) => {
       await pushRecords(
         executing,
-        read.map(({ records }) => records),
+        some.map(({ records }) => records),
       );
-      for (const { hint } of read) await store.endHint(hint, now());
-    } catch (error) {
-      if (read.length === 1 || !(error instanceof DunlinError) || error.code !== 400)
-        for (const { hint } of read) await failHint(hint, error);
-      else for (const each of read) await pushHints([each]);
-    }
+      for (const { hint } of some) await store.endHint(hint, now());
+    });
+    for (const { item, error } of failures) await failHint(item.hint, error);
   }
 
   /** Null: Dunlin does not know the invoice. */
@@ -216,11 +221,14 @@ export function createStripeConnector(options: ConnectorOptions): StripeConnecto
       const at = Math.floor(now().getTime() / 1_000);
       const cursor = Number((await store.readCursor("events")) ?? at);
       // Stripe keeps events for 30 days. After a longer rest, history is read again from where it ended.
-      if (cursor < at - EVENTS_KEPT_S) {
+      if (cursor < at - EVENTS_KEPT_S && (await store.readCursor("events-lost-after")) !== String(cursor)) {
         await restartBackfill(executing, cursor - REREAD_S);
         await store.hint(await store.listOwned(OWNED_MAX), now());
+        // Not once more if the rest of this poll fails.
+        await store.writeCursor("events-lost-after", String(cursor));
       }
-      let latest = Math.max(cursor, at - EVENTS_KEPT_S);
+      // An account without events moves on too, but not past the events of a clock that is behind ours.
+      let latest = Math.max(cursor, at - CLOCKS_DIFFER_S);
       let count = 0;
       for await (const event of account.listEvents(EVENT_TYPES, cursor - EVENTS_OVERLAP_S)) {
         latest = Math.max(latest, event.created);

@@ -18,7 +18,7 @@ export async function readMessageFacts(account: StripeAccount, invoiceId: string
   const { invoice, subscription, charges } = facts;
   const customerId = idOf(invoice.customer);
   const customer = customerId === undefined ? null : await account.readCustomer(customerId);
-  const languages = customer?.preferred_locales ?? [];
+  const languages = (customer?.preferred_locales ?? []).flatMap(canonicalLanguage);
   const to = invoice.customer_email ?? customer?.email ?? null;
   return {
     to,
@@ -34,7 +34,19 @@ export async function readMessageFacts(account: StripeAccount, invoiceId: string
   };
 }
 
-/** @param amount  as Stripe counts it */
+/** Stripe takes a customer's language as it is given. Returns `de-AT` for `de_AT`, and nothing for a text that is no language. */
+export function canonicalLanguage(text: string): string[] {
+  try {
+    return Intl.getCanonicalLocales(text.replaceAll("_", "-"));
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * @param amount  as Stripe counts it
+ * @param language  canonical
+ */
 export function formatAmount(amount: number, currency: string, language = "en"): string {
   const digits = THREE_DECIMALS.test(currency) ? 3 : WHOLE_UNITS.test(currency) && !TWO_DECIMALS.test(currency) ? 0 : 2;
   const format = new Intl.NumberFormat(language, { style: "currency", currency: currency.toUpperCase() });

@@ -22,17 +22,17 @@ export type PayOutcome =
   /** It may have been charged: ask again under the same key. */
   | { kind: "unknown"; message: string };
 
-/** A page of a list, newest first. `last`: the id to continue behind. */
+/** A page of a list, newest first. */
 export interface Page<T> {
   rows: T[];
-  last: string | undefined;
   hasMore: boolean;
 }
 
 export interface PageQuery {
   /** Seconds; older objects are left out. */
   since: number;
-  after: string | undefined;
+  /** The last object of the page before. If it was deleted meanwhile, the list goes on by its time. */
+  after: { id: string; created: number } | undefined;
 }
 
 /** The calls of a connector, paced below the account's rate limit. */
@@ -69,7 +69,7 @@ export interface StripeAccount {
   pageSubscriptions(query: PageQuery): Promise<Page<Stripe.Subscription>>;
   /** Disputed charges that the merchant won. */
   findWonDisputes(charges: readonly Stripe.Charge[]): Promise<Set<string>>;
-  invoiceOfCharge(charge: Pick<Stripe.Charge, "payment_intent">): Promise<string | null>;
+  invoiceOfPayment(paymentIntentId: string): Promise<string | null>;
 }
 
 export const OWNER_MARK = "dunlin";
@@ -121,21 +121,28 @@ export function createStripeAccount(stripe: Stripe, pace: Pacer): StripeAccount 
       const params = { types: [...types], created: { gte: since }, limit: PAGE_SIZE };
       const { data, has_more } = await pace(() =>
         stripe.events.list(after === undefined ? params : { ...params, starting_after: after }),
-      );
+      ).catch((error) => {
+        if (after === undefined || !isStartMissing(error)) throw error;
+        // Stripe forgot it after 30 days, and all older events with it.
+        return { data: [], has_more: false };
+      });
       yield* data;
       after = data.at(-1)?.id;
       if (!has_more || after === undefined) break;
     }
   }
-  async function page<T extends { id: string }>(
+  async function page<T>(
     list: (params: Stripe.PaginationParams & { created: Stripe.RangeQueryParam }) => Promise<Stripe.ApiList<T>>,
     { since, after }: PageQuery,
   ): Promise<Page<T>> {
     const params = { created: { gte: since }, limit: PAGE_SIZE };
     const { data, has_more } = await pace(() =>
-      list(after === undefined ? params : { ...params, starting_after: after }),
-    );
-    return { rows: data, last: data.at(-1)?.id, hasMore: has_more };
+      list(after === undefined ? params : { ...params, starting_after: after.id }),
+    ).catch((error) => {
+      if (after === undefined || !isStartMissing(error)) throw error;
+      return pace(() => list({ ...params, created: { gte: since, lte: after.created } }));
+    });
+    return { rows: data, hasMore: has_more };
   }
   return {
     async readFacts(id) {
@@ -155,10 +162,16 @@ export function createStripeAccount(stripe: Stripe, pace: Pacer): StripeAccount 
     readSubscription: (id) => pace(() => stripe.subscriptions.retrieve(id)).catch(nullIfMissing),
     readCustomer,
     async readNextMethod(invoice, subscription) {
-      const own = idOf(invoice.default_payment_method) ?? idOf(subscription?.default_payment_method);
+      // Older integrations keep cards as sources. Stripe returns those as payment methods too.
+      const own =
+        idOf(invoice.default_payment_method) ??
+        idOf(invoice.default_source) ??
+        idOf(subscription?.default_payment_method) ??
+        idOf(subscription?.default_source);
       const customerId = idOf(invoice.customer);
       if (own === undefined && customerId === undefined) return null;
-      const id = own ?? idOf((await readCustomer(customerId!))?.invoice_settings.default_payment_method);
+      const customer = own === undefined ? await readCustomer(customerId!) : null;
+      const id = own ?? idOf(customer?.invoice_settings.default_payment_method) ?? idOf(customer?.default_source);
       return id === undefined ? null : await pace(() => stripe.paymentMethods.retrieve(id)).catch(nullIfMissing);
     },
     async pay(invoiceId, idempotencyKey) {
@@ -197,10 +210,8 @@ export function createStripeAccount(stripe: Stripe, pace: Pacer): StripeAccount 
     pageCharges: (query) => page((params) => stripe.charges.list(params), query),
     pageSubscriptions: (query) => page((params) => stripe.subscriptions.list({ ...params, status: "all" }), query),
     findWonDisputes,
-    async invoiceOfCharge({ payment_intent }) {
-      const intent = idOf(payment_intent);
-      if (intent === undefined) return null;
-      const params = { payment: { type: "payment_intent", payment_intent: intent } } as const;
+    async invoiceOfPayment(paymentIntentId) {
+      const params = { payment: { type: "payment_intent", payment_intent: paymentIntentId } } as const;
       const payments = await pace(() => stripe.invoicePayments.list(params));
       return idOf(payments.data[0]?.invoice) ?? null;
     },
@@ -214,6 +225,11 @@ function nullIfMissing(error: unknown): null {
   if (error instanceof Stripe.errors.StripeInvalidRequestError && error.code === "resource_missing") return null;
   throw error;
 }
+
+/** The object after which a list was to go on. */
+const isStartMissing = (error: unknown): boolean =>
+  error instanceof Stripe.errors.StripeInvalidRequestError &&
+  (error.param === "starting_after" || error.code === "resource_missing");
 
 /** The object is in that state already. */
 function ignoreRefusal(error: unknown) {

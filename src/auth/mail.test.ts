@@ -104,7 +104,14 @@ test("a mail fails quickly when the server is down or silent", async () => {
   const silentServer = createServer((socket) => socket.resume()).listen(0, "127.0.0.1");
   await once(silentServer, "listening");
   const { port } = silentServer.address() as { port: number };
-  const waiting = createMailer({ url: `smtp://127.0.0.1:${port}`, from: FROM }, 100);
+  const waiting = createMailer({ url: `smtp://127.0.0.1:${port}`, from: FROM }, { timeoutMs: 100 });
   assert.match((await waiting.send(MAIL))!, /did not answer correctly/);
   silentServer.close();
+});
+
+test("a connector stores the codes of an answer, and no address from its text", async () => {
+  const server = await startMailServer({ refuses: "5.1.1 <ada@example.com> unknown" });
+  const { send } = createMailer({ url: `smtp://localhost:${server.port}`, from: FROM }, { shownAnswer: "codes" });
+  assert.equal(await send(MAIL), "the mail server rejected the address (its answer: 550 5.1.1)");
+  await server.stop();
 });

@@ -38,8 +38,17 @@ const SMTP_TIMEOUT_MS = 10_000;
 /** Mail to these hosts may be unencrypted. */
 const LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"];
 
+export interface MailerOptions {
+  timeoutMs?: number;
+  /** How much of the server's answer an error has. Its text may hold addresses; its codes do not. Default: `text`. */
+  shownAnswer?: "text" | "codes";
+}
+
 /** Sends mail by SMTP, with TLS or STARTTLS except to local hosts. */
-export function createMailer({ url, from }: MailSettings, timeoutMs = SMTP_TIMEOUT_MS): Mailer {
+export function createMailer(
+  { url, from }: MailSettings,
+  { timeoutMs = SMTP_TIMEOUT_MS, shownAnswer = "text" }: MailerOptions = {},
+): Mailer {
   const { protocol, hostname, port, username, password } = new URL(url);
   const secure = protocol === "smtps:";
   const transport = createTransport({
@@ -60,8 +69,9 @@ export function createMailer({ url, from }: MailSettings, timeoutMs = SMTP_TIMEO
       // As an object, the address cannot be parsed as several.
       toErrorMessage(
         transport.sendMail({ ...mail, from: { name: fromName, address: from }, to: { name: "", address: to } }),
+        shownAnswer,
       ),
-    check: () => toErrorMessage(transport.verify()),
+    check: () => toErrorMessage(transport.verify(), shownAnswer),
   };
 }
 
@@ -72,16 +82,25 @@ const ERROR_MESSAGES: Record<string, string> = {
   EMESSAGE: "the mail server rejected the message",
 };
 
-async function toErrorMessage(operation: Promise<unknown>): Promise<string | null> {
+async function toErrorMessage(
+  operation: Promise<unknown>,
+  shownAnswer: NonNullable<MailerOptions["shownAnswer"]>,
+): Promise<string | null> {
   try {
     await operation;
     return null;
   } catch (error) {
     const { code = "", response } = error as { code?: string; response?: string };
     const message = ERROR_MESSAGES[code] ?? "the mail server did not answer correctly";
-    return response === undefined ? message : `${message} (its answer: ${plainAnswer(response)})`;
+    if (response === undefined) return message;
+    const answer = shownAnswer === "text" ? plainAnswer(response) : codesOf(response);
+    return `${message} (its answer: ${answer})`;
   }
 }
+
+/** Such as `550 5.1.1`: the status, and the enhanced status code by its class, subject and detail. */
+const codesOf = (answer: string) =>
+  /^\d{3}(?:[ -]\d\.\d{1,3}\.\d{1,3}(?!\S))?/.exec(answer)?.[0].replace("-", " ") ?? "no code";
 
 const ANSWER_LENGTH_MAX = 200;
 const plainAnswer = (answer: string) =>

@@ -82,8 +82,15 @@ export interface Command {
 /** Printed with the usage; exit code 2. */
 export class UsageError extends Error {}
 
-/** Expected: printed without a stack; exit code 1. */
-export class CommandFailure extends Error {}
+/** Expected: printed without a stack. */
+export class CommandFailure extends Error {
+  /** `config` if the same command fails again until a person changes something: systemd then does not start it again. */
+  readonly exitCode: number;
+  constructor(message: string, exitCode: number = EXIT_CODES.failed) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
 
 export const textOption = (values: OptionValues, name: string): string | undefined => {
   const value = values[name];

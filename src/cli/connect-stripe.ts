@@ -21,13 +21,12 @@ import {
   UsageError,
   withDatabase,
 } from "./command.ts";
-import { CONNECTION_OPTIONS, CONNECTION_USAGE, readConnectionSettings } from "./connection-options.ts";
+import { CONNECTION_OPTIONS, CONNECTION_USAGE, endpointOf, readConnectionSettings } from "./connection-options.ts";
+import { openConnectorSocket } from "./connector-socket.ts";
 import { resolveMerchant } from "./resolve-merchant.ts";
-import { loadOwnCertificate, markOf, runStripeConnector, storeOf } from "./run-stripe-connector.ts";
+import { assertMessagesPossible, loadServiceCa, markOf, runStripeConnector, storeOf } from "./run-stripe-connector.ts";
 import { readSecretOption, secretOptions } from "./secret-options.ts";
-import { readConnectionSecrets, removeConnection, storeConnection } from "./store-connection.ts";
-
-const DEFAULT_PORT = 8444;
+import { readConnectionSecrets, removeConnection, requireConnectable, storeConnection } from "./store-connection.ts";
 
 export const connectStripe: Command = {
   name: "connect stripe",
@@ -37,10 +36,9 @@ export const connectStripe: Command = {
   --webhook-secret-file F  the signing secret of Stripe's webhook; two lines during a rotation
   --merchant M             not needed if there is only one merchant
   --live                   the key is for live mode${CONNECTION_USAGE}
-  --port N                 where to listen (${DEFAULT_PORT})
-  --host H                 the address to listen on (127.0.0.1)
-  --endpoint-url U         the address under which Dunlin reaches this command, if it runs on another machine
   --replace-endpoint       let this command replace the merchant's own endpoint
+
+  These options are not stored:
   --metrics-port N         serve health and Prometheus metrics on 127.0.0.1
   --calls-per-second N     calls to Stripe (20 in test mode, 80 in live mode)
   --poll-seconds N         seconds between two looks for events that no webhook brought (10)
@@ -53,9 +51,6 @@ export const connectStripe: Command = {
     ...CONNECTION_OPTIONS,
     merchant: { type: "string" },
     live: { type: "boolean" },
-    port: { type: "string" },
-    host: { type: "string" },
-    "endpoint-url": { type: "string" },
     "replace-endpoint": { type: "boolean" },
     "metrics-port": { type: "string" },
     "calls-per-second": { type: "string" },
@@ -116,6 +111,8 @@ async function combine(opened: OpenedDatabase, merchantId: string, given: Given)
     stripeKey: given.stripeKey ?? secrets?.providerKey,
     webhookSecrets: given.webhookSecrets ?? secrets?.webhookSecrets ?? [],
     apiKey: secrets?.apiKey,
+    /** Null: not connected yet. */
+    storedEndpoint: stored && endpointOf(stored.settings),
     settings: readConnectionSettings(given.values, stored?.settings ?? null),
   };
 }
@@ -128,26 +125,31 @@ async function connect(
   values: OptionValues,
 ) {
   const known = await combine(opened, merchantId, given);
-  const port = integerOption(values, "port", 1, 65_535) ?? DEFAULT_PORT;
-  const url = textOption(values, "endpoint-url");
+  const metricsPort = integerOption(values, "metrics-port", 1, 65_535);
+  const pollSeconds = integerOption(values, "poll-seconds", 1, POLL_SECONDS_MAX);
+  const connection = { merchantId, name: "stripe", isLive: known.isLive, providerKey: given.stripeKey } as const;
+  await requireConnectable(opened, connection);
+  assertMessagesPossible(context, known.settings);
   if (given.stripeKey !== undefined) await assertKeyWorks(known, given);
-  const { secrets, isNew, startsInShadow } = await storeConnection(opened, {
-    ...{ merchantId, name: "stripe", isLive: known.isLive, providerKey: given.stripeKey },
-    ...{ webhookSecrets: given.webhookSecrets, settings: known.settings },
-    endpoint: url === undefined ? { localPort: port } : { url },
-    replacesEndpoint: values["replace-endpoint"] === true,
-  });
-  if (isNew && startsInShadow)
-    context.print(
-      `Shadow mode is on: nothing is charged. ${context.settings.authUrl}/connection shows what Dunlin would do, and starts it.`,
-    );
-  return runStripeConnector(context, opened, {
-    ...{ merchantId, isLive: known.isLive, secrets, settings: known.settings, port },
-    ...{ host: textOption(values, "host") ?? "127.0.0.1", stripeUrl: given.stripeUrl },
-    metricsPort: integerOption(values, "metrics-port", 1, 65_535),
-    callsPerSecond: given.callsPerSecond,
-    pollSeconds: integerOption(values, "poll-seconds", 1, 3_600),
-  });
+  // First, so that nothing is stored if the port is in use.
+  const socket = await openConnectorSocket(context, known.settings);
+  try {
+    const { secrets, isNew, startsInShadow } = await storeConnection(opened, {
+      ...{ ...connection, webhookSecrets: given.webhookSecrets, settings: known.settings },
+      replacesEndpoint: values["replace-endpoint"] === true,
+    });
+    if (isNew && startsInShadow)
+      context.print(
+        `Shadow mode is on: nothing is charged. ${context.settings.authUrl}/connection shows what Dunlin would do, and starts it.`,
+      );
+    return await runStripeConnector(context, opened, {
+      ...{ merchantId, isLive: known.isLive, secrets, settings: known.settings, socket, stripeUrl: given.stripeUrl },
+      ...{ metricsPort, callsPerSecond: given.callsPerSecond, pollSeconds },
+    });
+  } finally {
+    // Otherwise the process would never end after an error.
+    socket.close();
+  }
 }
 
 /** A key that Stripe refuses is not stored. */
@@ -168,12 +170,12 @@ async function check(context: CommandContext, opened: OpenedDatabase, merchantId
   const store = storeOf(opened, merchantId);
   const [accepted, refused] = [await store.readCursor("webhook-accepted"), await store.readCursor("webhook-refused")];
   const dunlin = known.apiKey === undefined ? null : await openClient(context, known.apiKey);
-  const { webhookUrl, sendsRecoveryEnded, shadow } = (await findMerchant(opened.db, merchantId))!;
+  const merchant = (await findMerchant(opened.db, merchantId))!;
   const lines = await checkConnection({
     ...{ stripe: createStripeClient(known.stripeKey, given.stripeUrl), stripeKey: known.stripeKey },
     ...{ isLive: known.isLive, webhookSecrets: known.webhookSecrets },
     cancelsSubscriptions: known.settings.whenOver === "cancel_subscription",
-    dunlin: dunlin && { client: dunlin, webhookUrl, sendsRecoveryEnded, isShadow: shadow },
+    dunlin: dunlin && { client: dunlin, merchant, endpointUrl: known.storedEndpoint! },
     lastWebhook: {
       acceptedAt: accepted === null ? null : new Date(accepted),
       refusedAt: refused === null ? null : new Date(refused),
@@ -187,8 +189,8 @@ async function check(context: CommandContext, opened: OpenedDatabase, merchantId
 }
 
 async function openClient(context: CommandContext, apiKey: ConnectionSecrets["apiKey"]) {
-  const { ca } = await loadOwnCertificate(context);
-  return createClient({ baseUrl: context.settings.baseUrl, apiKey, retryForMs: 2_000, ...(ca && { ca }) });
+  const ca = await loadServiceCa(context);
+  return createClient({ baseUrl: context.settings.baseUrl, apiKey, retryForMs: 2_000, ca });
 }
 
 async function checkMessages({ settings: { mail } }: CommandContext, { messages, publicUrl }: ConnectionSettings) {
@@ -239,3 +241,5 @@ const FAILURES_SHOWN = 5;
 /** Longer than a connector's heartbeat. */
 const CONNECTOR_ENDS_MS = 3_000;
 const CALLS_WHILE_ENDING = 10;
+/** Well below the age of the last poll at which the connector counts as failing. */
+const POLL_SECONDS_MAX = 300;

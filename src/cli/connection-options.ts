@@ -3,6 +3,9 @@ import { type CommandOptions, integerOption, type OptionValues, textOption, Usag
 
 const HISTORY_MONTHS = 13;
 const DAYS_PER_MONTH = 30.5;
+const DEFAULT_PORT = 8444;
+const LOCAL = "local";
+const ENDPOINT_PATH = "/dunlin";
 const MESSAGE_DEFAULTS: MessageSettings = {
   templates: null,
   zone: "UTC",
@@ -22,6 +25,9 @@ export const CONNECTION_OPTIONS: CommandOptions = {
   "quiet-hours": { type: "string" },
   mails: { type: "string" },
   "mail-days": { type: "string" },
+  port: { type: "string" },
+  host: { type: "string" },
+  "endpoint-url": { type: "string" },
 };
 
 export const CONNECTION_USAGE = `
@@ -33,25 +39,52 @@ export const CONNECTION_USAGE = `
   --zone Z                 time zone of the quiet hours (UTC)
   --quiet-hours A-B        hours without mails (${MESSAGE_DEFAULTS.quietFrom}-${MESSAGE_DEFAULTS.quietTo}); 0-0: none
   --mails N                mails per invoice at most (${MESSAGE_DEFAULTS.most})
-  --mail-days N            days between two mails about an invoice (${MESSAGE_DEFAULTS.everyDays})`;
+  --mail-days N            days between two mails about an invoice (${MESSAGE_DEFAULTS.everyDays})
+  --port N                 where to listen (${DEFAULT_PORT})
+  --host H                 the address to listen on (127.0.0.1)
+  --endpoint-url U         the address under which Dunlin reaches this command, if it runs on another machine; local: on this one`;
 
 const FIRST: ConnectionSettings = {
   whenOver: "give_back",
   historyDays: Math.round(HISTORY_MONTHS * DAYS_PER_MONTH),
   messages: null,
   publicUrl: null,
+  host: "127.0.0.1",
+  port: DEFAULT_PORT,
+  endpointUrl: null,
 };
+
+/** Returns the merchant's webhook endpoint while the connection lasts. */
+export function endpointOf(settings: ConnectionSettings): string {
+  const { endpointUrl, port } = { ...FIRST, ...settings };
+  return endpointUrl ?? `https://127.0.0.1:${port}${ENDPOINT_PATH}`;
+}
 
 /** @param stored  settings that the options change; null: a new connection */
 export function readConnectionSettings(values: OptionValues, stored: ConnectionSettings | null): ConnectionSettings {
-  const settings = stored ?? FIRST;
+  const settings = { ...FIRST, ...stored };
   const months = integerOption(values, "months", 0, 120);
   return {
     whenOver: readChoice(textOption(values, "when-over")) ?? settings.whenOver,
     historyDays: months === undefined ? settings.historyDays : Math.round(months * DAYS_PER_MONTH),
     publicUrl: readPublicUrl(textOption(values, "public-url")) ?? settings.publicUrl,
     messages: readMessages(values, settings.messages),
+    host: textOption(values, "host") ?? settings.host,
+    port: integerOption(values, "port", 1, 65_535) ?? settings.port,
+    endpointUrl: readEndpointUrl(textOption(values, "endpoint-url"), settings.endpointUrl),
   };
+}
+
+/** The connector takes Dunlin's webhooks at one path; a proxy may have another one. */
+function readEndpointUrl(text: string | undefined, stored: string | null): string | null {
+  if (text === undefined) return stored;
+  if (text === LOCAL) return null;
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url?.protocol !== "https:")
+    throw new UsageError(
+      `--endpoint-url takes an address with https, such as https://connector.internal:8444, or ${LOCAL}, not "${text}".`,
+    );
+  return url.pathname === "/" ? `${url.origin}${ENDPOINT_PATH}` : url.href;
 }
 
 function readChoice(text: string | undefined): EndChoice | undefined {

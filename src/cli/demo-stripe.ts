@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import { createServer } from "node:net";
 import type Stripe from "stripe";
 import { formatRecovered, noteFailure, outcomesOf, runBaseline } from "../../connectors/stripe/double/baseline.ts";
 import { type StripeDouble, startStripeDouble } from "../../connectors/stripe/double/double-server.ts";
@@ -13,6 +11,7 @@ import { startExperiment } from "../experiments/experiments.ts";
 import { changeMerchant, createMerchant } from "../merchants/merchant-settings.ts";
 import { ROLES, type RunningService, start } from "../start.ts";
 import { type CommandContext, CommandFailure, EXIT_CODES } from "./command.ts";
+import { openConnectorSocket } from "./connector-socket.ts";
 import { runStripeConnector } from "./run-stripe-connector.ts";
 import { setupInstructions } from "./setup-link.ts";
 import { storeConnection } from "./store-connection.ts";
@@ -160,11 +159,15 @@ async function connectDemo(
   shop: Shop,
 ) {
   const { db, ports, secretKeys } = store;
-  const settings = { whenOver: "give_back", historyDays: 0, messages: MESSAGES, publicUrl: PUBLIC_URL } as const;
-  const port = await findFreePort();
+  const listening = { host: "127.0.0.1", endpointUrl: null } as const;
+  const socket = await openConnectorSocket(context, { ...listening, port: 0 });
+  const settings = {
+    ...({ whenOver: "give_back", historyDays: 0, messages: MESSAGES, publicUrl: PUBLIC_URL } as const),
+    ...{ ...listening, port: socket.port },
+  };
   const { secrets } = await storeConnection(store, {
     ...{ merchantId, name: "stripe", isLive: false, providerKey: KEY, webhookSecrets: undefined, settings },
-    ...{ endpoint: { localPort: port }, replacesEndpoint: false },
+    replacesEndpoint: false,
   });
   await changeMerchant(db, merchantId, { shadow: false }, secretKeys, ports, async (tx) => {
     await startExperiment(
@@ -176,7 +179,7 @@ async function connectDemo(
     );
   });
   await runStripeConnector(context, store, {
-    ...{ merchantId, isLive: false, secrets, settings, host: "127.0.0.1", port, metricsPort: undefined },
+    ...{ merchantId, isLive: false, secrets, settings, socket, metricsPort: undefined },
     ...{ callsPerSecond: CALLS_PER_SECOND, stripeUrl: new URL(double.url) },
     async sendMail({ to, text }) {
       const [, invoiceId] = /\/(in_\w+)/.exec(text) ?? [];
@@ -192,13 +195,4 @@ async function connectDemo(
       return null;
     },
   });
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -1,28 +1,27 @@
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { getCACertificates } from "node:tls";
 import { createHealth, createHealthServer, type Health } from "../../connectors/kit/health.ts";
 import { createConnectorListener } from "../../connectors/kit/listener.ts";
 import { startLoops } from "../../connectors/kit/loops.ts";
 import { createOptOutLinks } from "../../connectors/kit/messages/opt-out.ts";
 import { createMessages, type Messages, type SendMail } from "../../connectors/kit/messages/send-messages.ts";
-import { loadTemplates, TemplateError } from "../../connectors/kit/messages/templates.ts";
+import { loadTemplates, TemplateError, type Templates } from "../../connectors/kit/messages/templates.ts";
 import { createClient } from "../../connectors/kit/sdk.ts";
 import { type ConnectorStore, createConnectorStore } from "../../connectors/kit/store.ts";
 import { type BackfillProgress, readBackfill } from "../../connectors/stripe/backfill.ts";
 import { createStripeClient, createStripeConnector, type StripeConnector } from "../../connectors/stripe/connector.ts";
 import { readMessageFacts } from "../../connectors/stripe/message-facts.ts";
 import { createMailer } from "../auth/mail.ts";
-import type { ConnectionSecrets, ConnectionSettings } from "../domain/connection.ts";
+import type { ConnectionSecrets, ConnectionSettings, MessageSettings } from "../domain/connection.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
 import { ensureLocalCertificate } from "../http/local-certificate.ts";
 import { requestBacktest } from "../jobs/backtest-job.ts";
 import { reportConnection } from "../tables/connections.ts";
 import { type CommandContext, CommandFailure, EXIT_CODES, type OpenedDatabase, UsageError } from "./command.ts";
+import { type ConnectorSocket, listen } from "./connector-socket.ts";
 import { createProgressLine } from "./progress-line.ts";
 
 const MESSAGE_TEXTS = join(import.meta.dirname, "../../connectors/kit/messages/texts");
@@ -42,8 +41,7 @@ export interface ConnectorRun {
   isLive: boolean;
   secrets: ConnectionSecrets;
   settings: ConnectionSettings;
-  host: string;
-  port: number;
+  socket: ConnectorSocket;
   metricsPort: number | undefined;
   callsPerSecond: number | undefined;
   pollSeconds?: number | undefined;
@@ -56,16 +54,12 @@ export interface ConnectorRun {
 export const storeOf = ({ db }: Pick<OpenedDatabase, "db">, merchantId: string): ConnectorStore =>
   createConnectorStore(db, { merchantId, connection: "stripe" });
 
-/** `ca`: the authority of the service's certificate; undefined if a public one signed it. */
-export async function loadOwnCertificate({ settings, realNow }: CommandContext) {
+/** Authorities of the service's certificate: public ones, those of NODE_EXTRA_CA_CERTS, and Dunlin's own on this machine. */
+export async function loadServiceCa({ settings, realNow }: CommandContext): Promise<string | undefined> {
   const { dataDir, baseUrl, tls, certificate } = settings;
-  const { cert, key, caFile } = await ensureLocalCertificate(
-    join(dataDir, "tls"),
-    new URL(baseUrl).hostname,
-    realNow(),
-  );
-  const isOwn = tls !== "proxy" && !certificate;
-  return { cert, key, ca: isOwn ? readFileSync(caFile, "utf8") : undefined };
+  if (tls === "proxy" || certificate) return undefined;
+  const { caFile } = await ensureLocalCertificate(join(dataDir, "tls"), new URL(baseUrl).hostname, realNow());
+  return [...getCACertificates("default"), readFileSync(caFile, "utf8")].join("\n");
 }
 
 /** Serves one Stripe account until the process is asked to stop. */
@@ -75,11 +69,15 @@ export async function runStripeConnector(context: CommandContext, opened: Opened
   const { merchantId, secrets, settings } = run;
   const store = storeOf(opened, merchantId);
   const mode = run.isLive ? "live" : "test";
-  const health = createHealth({ store, name: `stripe, ${mode} mode`, now: ports.now });
-  const { cert, key, ca } = await loadOwnCertificate(context);
-  const dunlin = createClient({ baseUrl: context.settings.baseUrl, apiKey: secrets.apiKey, ...(ca && { ca }) });
+  const { now, clockRate } = ports;
+  const health = createHealth({ store, name: `stripe, ${mode} mode`, now, clockRate });
+  const ca = await loadServiceCa(context);
+  const dunlin = createClient({ baseUrl: context.settings.baseUrl, apiKey: secrets.apiKey, ca });
   const stripe = createStripeClient(secrets.providerKey, run.stripeUrl);
-  const links = settings.publicUrl === null ? null : createOptOutLinks(settings.publicUrl, secrets.token);
+  const links =
+    settings.publicUrl === null
+      ? null
+      : createOptOutLinks(settings.publicUrl, [await readOptOutSecret(store, ports.randomBytes), secrets.token]);
   let messages: Messages | null = null;
   const connector = createStripeConnector({
     stripe,
@@ -114,48 +112,72 @@ export async function runStripeConnector(context: CommandContext, opened: Opened
     },
     onError: (error) => health.onError("webhooks", error),
   });
-  const server = createServer({ cert, key }, listener);
-  const port = await listen(server, run.port, run.host, "--port");
+  run.socket.serve(listener);
   const healthServer = run.metricsPort === undefined ? null : createHealthServer(health);
   const metricsPort = healthServer && (await listen(healthServer, run.metricsPort!, "127.0.0.1", "--metrics-port"));
-  printStart(context, run, port, metricsPort);
+  printStart(context, run, metricsPort);
   const gone = Promise.withResolvers<void>();
   const loops = startLoops(
     createSteps({ context, opened, run, store, connector, messages, health, onGone: gone.resolve }),
     {
       sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+      onSuccess: (name) => health.onRound(name, null),
       onError(name, error) {
-        health.onError(name, error);
+        health.onRound(name, error);
         log.warn({ problem: String(error) }, `connector.${name}-failed`);
       },
     },
   );
   const wasRemoved = await Promise.race([context.stopped.then(() => false), gone.promise.then(() => true)]);
-  for (const each of [server, healthServer]) {
-    each?.closeAllConnections();
-    each?.close();
-  }
+  run.socket.close();
+  healthServer?.closeAllConnections();
+  healthServer?.close();
   await loops.stop();
   await connector.stop();
   dunlin.close();
-  if (wasRemoved) throw new CommandFailure("The connection was removed, so the connector ended.");
+  if (wasRemoved) throw new CommandFailure("The connection was removed, so the connector ended.", EXIT_CODES.config);
   return EXIT_CODES.ok;
+}
+
+const OPT_OUT_SECRET_BYTES = 32;
+
+/**
+ * Returns the secret that signs the links by which customers end mails. Its row outlasts the connection, so links of old mails work
+ * after the account was disconnected and connected again.
+ */
+async function readOptOutSecret(store: ConnectorStore, randomBytes: (size: number) => Buffer): Promise<string> {
+  const stored = await store.readCursor("opt-out-secret");
+  if (stored !== null) return stored;
+  const secret = randomBytes(OPT_OUT_SECRET_BYTES).toString("base64url");
+  await store.writeCursor("opt-out-secret", secret);
+  return secret;
 }
 
 /** On invoices that Dunlin handles for a merchant. */
 export const markOf = (merchantId: string) => `dunlin-${merchantId}`;
 
-async function listen(
-  server: { listen(port: number, host: string): unknown; address(): AddressInfo | string | null },
-  port: number,
-  host: string,
-  option: string,
-): Promise<number> {
-  server.listen(port, host);
-  await once(server as never, "listening").catch((error: Error) => {
-    throw new CommandFailure(`${option}: ${error.message}`);
-  });
-  return (server.address() as AddressInfo).port;
+/** @throws UsageError if mails are on and something for them is missing */
+export function assertMessagesPossible(
+  { settings: { mail } }: CommandContext,
+  { messages, publicUrl }: ConnectionSettings,
+) {
+  if (messages === null) return;
+  if (mail === null)
+    throw new UsageError("--messages on needs a mail server: set DUNLIN_SMTP_URL and DUNLIN_MAIL_FROM.");
+  if (publicUrl === null)
+    throw new UsageError(
+      "--messages on needs --public-url: each mail has a link by which the customer ends the mails.",
+    );
+  loadMessageTemplates(messages);
+}
+
+function loadMessageTemplates({ templates }: MessageSettings): Templates {
+  try {
+    return loadTemplates([MESSAGE_TEXTS, ...(templates === null ? [] : [templates])]);
+  } catch (error) {
+    if (error instanceof TemplateError) throw new UsageError(`--templates: ${error.message}.`);
+    throw error;
+  }
 }
 
 function createMessaging(
@@ -166,42 +188,35 @@ function createMessaging(
   { account }: StripeConnector,
   links: ReturnType<typeof createOptOutLinks> | null,
 ): Messages | null {
-  if (policy === null) return null;
-  if (mail === null && !sendMail)
-    throw new UsageError("--messages on needs a mail server: set DUNLIN_SMTP_URL and DUNLIN_MAIL_FROM.");
-  if (links === null)
-    throw new UsageError(
-      "--messages on needs --public-url: each mail has a link by which the customer ends the mails.",
-    );
-  try {
-    return createMessages({
-      store,
-      links,
-      templates: loadTemplates([MESSAGE_TEXTS, ...(policy.templates === null ? [] : [policy.templates])]),
-      policy: {
-        quietHours: { zone: policy.zone, from: policy.quietFrom, to: policy.quietTo },
-        most: policy.most,
-        everyDays: policy.everyDays,
-      },
-      readFacts: (invoiceId) => readMessageFacts(account, invoiceId),
-      sendMail: sendMail ?? createMailer(mail!).send,
-      now: ports.now,
-    });
-  } catch (error) {
-    if (error instanceof TemplateError) throw new UsageError(`--templates: ${error.message}.`);
-    throw error;
-  }
+  if (policy === null || links === null) return null;
+  return createMessages({
+    store,
+    links,
+    templates: loadMessageTemplates(policy),
+    policy: {
+      quietHours: { zone: policy.zone, from: policy.quietFrom, to: policy.quietTo },
+      most: policy.most,
+      everyDays: policy.everyDays,
+    },
+    readFacts: (invoiceId) => readMessageFacts(account, invoiceId),
+    sendMail: sendMail ?? createMailer(mail!, { shownAnswer: "codes" }).send,
+    now: ports.now,
+  });
 }
 
 function printStart(
   { print }: CommandContext,
-  { isLive, host, settings }: ConnectorRun,
-  port: number,
+  { isLive, socket: { port, caFile }, settings }: ConnectorRun,
   metricsPort: number | null,
 ) {
+  const { host, endpointUrl } = settings;
   print(`Connected to Stripe in ${isLive ? "live" : "test"} mode.   Ctrl-C stops it`);
   print(`  Stripe's webhooks   ${settings.publicUrl ?? `https://${host}:${port}`}/stripe`);
   if (settings.publicUrl !== null) print(`  Your proxy's target https://${host}:${port}`);
+  if (endpointUrl !== null) {
+    print(`  Dunlin's events     ${endpointUrl}`);
+    print(`  Authority of its certificate ${caFile}`);
+  }
   print(`  Mails to customers  ${settings.messages ? "on" : "off"}`);
   if (metricsPort !== null) print(`  Health, metrics     http://127.0.0.1:${metricsPort}/`);
 }

@@ -1,5 +1,6 @@
 import type { Connection, ConnectionSecrets, ConnectionSettings, ConnectorName } from "../domain/connection.ts";
 import { INTEGRATION_TYPES } from "../domain/integration.ts";
+import type { Merchant } from "../domain/merchant.ts";
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
 import { changeMerchant, type ExtraWrite, type MerchantSettings } from "../merchants/merchant-settings.ts";
 import { auditSettings } from "../merchants/settings-audit.ts";
@@ -9,7 +10,8 @@ import { writeAuditEntry } from "../tables/audit-log.ts";
 import { deleteConnection, findConnection, saveConnection } from "../tables/connections.ts";
 import { runningExperiment } from "../tables/experiments.ts";
 import { seal, UnreadableSecret, unseal } from "../tables/secret-box.ts";
-import { CommandFailure, type OpenedDatabase } from "./command.ts";
+import { CommandFailure, EXIT_CODES, type OpenedDatabase } from "./command.ts";
+import { endpointOf } from "./connection-options.ts";
 import { createKey } from "./key-commands.ts";
 
 /** Permissions of the key with which a connector calls Dunlin. */
@@ -29,8 +31,6 @@ export interface NewConnection {
   providerKey: string | undefined;
   webhookSecrets: string[] | undefined;
   settings: ConnectionSettings;
-  /** Where Dunlin sends its webhooks: a port on this machine, or another address. */
-  endpoint: { localPort: number } | { url: string };
   /** Whether another endpoint of the merchant may be replaced. */
   replacesEndpoint: boolean;
 }
@@ -57,46 +57,59 @@ export function readConnectionSecrets(
 
 /**
  * Stores a connection, and sets up Dunlin's side of it in the same transaction: an API key, the endpoint with its token, and the event
- * `recovery_ended`. A merchant that is connected for the first time is put into shadow mode, so that nothing is charged yet.
+ * `recovery_ended`. An endpoint that Dunlin paused is resumed. A merchant that is connected for the first time is put into shadow mode,
+ * so that nothing is charged yet.
  */
 export async function storeConnection(opened: OpenedDatabase, given: NewConnection): Promise<StoredConnection> {
   const { db, ports, secretKeys } = opened;
   const { merchantId, name, isLive } = given;
-  const before = await findConnection(db, merchantId, name);
-  if (before && before.isLive !== isLive) throw new CommandFailure(otherMode(before.isLive));
-  const stored = before && readConnectionSecrets(opened, before);
-  const providerKey = given.providerKey ?? stored?.providerKey;
-  if (providerKey === undefined)
-    throw new CommandFailure(
-      before
-        ? "The stored keys can no longer be read, because the secret key changed. Give the Stripe key again: --stripe-key-file F"
-        : "This account is not connected yet. Give its key: --stripe-key-file F",
-    );
+  const { before, stored, providerKey } = await requireConnectable(opened, given);
   const token = stored?.token ?? ports.randomBytes(TOKEN_BYTES).toString("base64url");
-  const url = "url" in given.endpoint ? given.endpoint.url : `https://127.0.0.1:${given.endpoint.localPort}/dunlin`;
+  const url = endpointOf(given.settings);
+  const ownUrl = before && endpointOf(before.settings);
   const isShadow = before === null && (await runningExperiment(db, merchantId)) === null;
-  const changes: MerchantSettings = {
+  const changes = ({ webhookPausedBy }: Merchant): MerchantSettings => ({
     ...{ webhookUrl: url, webhookFlat: false, webhookSubPaths: false, sendsRecoveryEnded: true },
     ...(stored === null && { credential: { auth: "bearer", secret: token } }),
     ...(isShadow && { shadow: true }),
-  };
+    // Dunlin paused it because no connector answered.
+    ...(webhookPausedBy === "dunlin" && { webhookPaused: false }),
+  });
   const audited = auditSettings(COMMAND_LINE_ACTOR, before ? "connection.changed" : "connection.made", ports);
   let secrets: ConnectionSecrets | undefined;
   const save: ExtraWrite = async (tx, merchantBefore, after) => {
     const { webhookUrl } = merchantBefore;
-    if (before === null && webhookUrl !== null && webhookUrl !== url && !given.replacesEndpoint)
+    if (webhookUrl !== null && webhookUrl !== url && webhookUrl !== ownUrl && !given.replacesEndpoint)
       throw new CommandFailure(otherEndpoint(webhookUrl));
     const apiKey = stored?.apiKey ?? (await createConnectorKey(tx, opened, merchantId, name));
     secrets = { providerKey, token, apiKey, webhookSecrets: given.webhookSecrets ?? stored?.webhookSecrets ?? [] };
     await saveConnection(tx, {
       ...{ merchantId, name, isLive, settings: given.settings, createdAt: ports.now() },
       secrets: seal(secretKeys, ports.randomBytes(12), JSON.stringify(secrets)),
-      localPort: "localPort" in given.endpoint ? given.endpoint.localPort : null,
+      localPort: given.settings.endpointUrl === null ? given.settings.port : null,
     });
     await audited(tx, merchantBefore, after);
   };
   await changeMerchant(db, merchantId, changes, secretKeys, ports, save);
   return { secrets: secrets!, isNew: before === null, startsInShadow: isShadow };
+}
+
+/** @throws CommandFailure if there is no key, or one for the other mode is stored */
+export async function requireConnectable(
+  opened: OpenedDatabase,
+  given: Pick<NewConnection, "merchantId" | "name" | "isLive" | "providerKey">,
+) {
+  const before = await findConnection(opened.db, given.merchantId, given.name);
+  if (before && before.isLive !== given.isLive) throw new CommandFailure(otherMode(before.isLive));
+  const stored = before && readConnectionSecrets(opened, before);
+  const providerKey = given.providerKey ?? stored?.providerKey;
+  if (providerKey !== undefined) return { before, stored, providerKey };
+  throw new CommandFailure(
+    before
+      ? "The stored keys can no longer be read, because the secret key changed. Give the Stripe key again: --stripe-key-file F"
+      : "This account is not connected yet. Give its key: --stripe-key-file F",
+    EXIT_CODES.config,
+  );
 }
 
 async function createConnectorKey(tx: Tx, { ports }: OpenedDatabase, merchantId: string, name: ConnectorName) {

@@ -27,6 +27,11 @@ export interface ConnectionSettings {
   messages: MessageSettings | null;
   /** Under which the provider and customers reach the connector; null: not reachable. */
   publicUrl: string | null;
+  /** Where the connector listens. */
+  host: string;
+  port: number;
+  /** Under which Dunlin reaches the connector; null: on this machine. */
+  endpointUrl: string | null;
 }
 
 /** Keys and tokens of both sides. */

@@ -43,11 +43,15 @@ export async function createMerchant(
 /** A write in the same transaction, for example to the audit log. If it throws, nothing changes. */
 export type ExtraWrite = (tx: Tx, before: Merchant, after: Merchant) => Promise<void>;
 
-/** Changes settings and queues the open cases for reevaluation. Returns null if there is no such merchant. */
+/**
+ * Changes settings and queues the open cases for reevaluation. Returns null if there is no such merchant.
+ *
+ * @param settings  a function sees the locked merchant
+ */
 export async function changeMerchant(
   db: Database,
   id: string,
-  settings: MerchantSettings,
+  settings: MerchantSettings | ((before: Merchant) => MerchantSettings),
   secretKeys: SecretKeys,
   ports: Ports,
   extraWrite?: ExtraWrite,
@@ -56,7 +60,8 @@ export async function changeMerchant(
     const before = await lockMerchant(tx, id);
     if (!before) return null;
     const now = ports.now();
-    const changes = sealCredential(settings, secretKeys, ports);
+    const given = typeof settings === "function" ? settings(before) : settings;
+    const changes = sealCredential(given, secretKeys, ports);
     const merchant = { ...before, ...changes, ...resetPauseState(before, changes, now) };
     await updateMerchant(tx, merchant, now);
     await enqueueOpenCases(tx, id, ports.newId());

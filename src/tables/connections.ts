@@ -133,12 +133,13 @@ export const readConnectorState = async (tx: Tx, merchantId: string, name: Conne
 
 /** Something that a connector could not do. */
 export interface ConnectorProblem {
-  kind: "change" | "event" | "action" | "message";
+  kind: "change" | "event" | "action" | "message" | "release";
   /** The provider's or Dunlin's id. */
   id: string;
   problem: string;
-  tries: number;
-  /** When it is tried again; null: only on request. */
+  /** Null: not counted. */
+  tries: number | null;
+  /** When it is tried again; null: only on request, except that a release is tried every minute. */
   dueAt: Date | null;
 }
 
@@ -154,15 +155,28 @@ const PROBLEMS = prepared(
      (select 4, 'change', object_id, problem, tries, due_at from connector_hints
       where merchant_id = $1 and connection = $2 and problem is not null order by due_at limit $3)
      union all
-     (select 3, 'message', id, problem, tries, case when ended_at is null then due_at end from connector_messages
+     (select 3, 'release', invoice_id, 'Its recovery has ended, and it is not given back to the billing system yet.', null, null
+      from connector_invoices
+      where merchant_id = $1 and connection = $2 and ended_at < $4 and released_at is null order by ended_at limit $3)
+     union all
+     (select 5, 'message', id, problem, tries, case when ended_at is null then due_at end from connector_messages
       where merchant_id = $1 and connection = $2 and problem is not null and state in ('planned', 'failed')
       order by due_at desc limit $3)
    ) p order by rank, "dueAt", id limit $3`,
 );
 
-/** Charges come first, because money waits for them. */
-export const listConnectorProblems = async (tx: Tx, merchantId: string, name: ConnectorName, limit: number) =>
-  (await tx.run<ConnectorProblem>(PROBLEMS, [merchantId, name, limit])).rows;
+/**
+ * Charges come first, because money waits for them.
+ *
+ * @param lateBefore  a release that is due since then fails
+ */
+export const listConnectorProblems = async (
+  tx: Tx,
+  merchantId: string,
+  name: ConnectorName,
+  limit: number,
+  lateBefore: Date,
+) => (await tx.run<ConnectorProblem>(PROBLEMS, [merchantId, name, limit, lateBefore])).rows;
 
 const RETRY = [
   prepared(

@@ -178,5 +178,7 @@ test("one command connects an account, whose failed invoice is taken over and re
   assert.match(ended.out, /Disconnected\. 1 invoice was given back to Stripe\./, ended.err);
   assert.deepEqual([(await invoice()).auto_advance, (await invoice()).metadata], [true, {}]);
   if (second.exitCode === null) await once(second, "exit");
-  assert.equal(second.exitCode, 1);
+  assert.equal(second.exitCode, 78, "systemd does not start it again");
+  const unconnected = await program.run(connect({}, ...port));
+  assert.equal(unconnected.code, 78);
 });

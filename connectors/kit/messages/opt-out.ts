@@ -9,9 +9,9 @@ export interface OptOutLinks {
 
 const PATH = "/unsubscribe/";
 
-/** @param secret  known to the connection only */
-export function createOptOutLinks(publicUrl: string, secret: string): OptOutLinks {
-  const sign = (customerId: string) =>
+/** @param secrets  known to the connector only; the first one signs, and all are accepted */
+export function createOptOutLinks(publicUrl: string, secrets: readonly [string, ...string[]]): OptOutLinks {
+  const sign = (customerId: string, secret = secrets[0]) =>
     createHmac("sha256", secret).update(`unsubscribe ${customerId}`).digest("base64url");
   const base = publicUrl.replace(/\/$/, "");
   return {
@@ -20,8 +20,12 @@ export function createOptOutLinks(publicUrl: string, secret: string): OptOutLink
       const [, encoded, signature] = /\/unsubscribe\/([\w-]+)\.([\w-]+)$/.exec(path) ?? [];
       if (encoded === undefined || signature === undefined) return null;
       const customerId = Buffer.from(encoded, "base64url").toString("utf8");
-      const [given, right] = [Buffer.from(signature), Buffer.from(sign(customerId))];
-      return given.length === right.length && timingSafeEqual(given, right) ? customerId : null;
+      const given = Buffer.from(signature);
+      const isRight = secrets.some((secret) => {
+        const right = Buffer.from(sign(customerId, secret));
+        return given.length === right.length && timingSafeEqual(given, right);
+      });
+      return isRight ? customerId : null;
     },
   };
 }

@@ -58,6 +58,9 @@ const RETRY_MS = 15 * 60_000;
 const TRIES_MAX = 5;
 const PER_ROUND = 20;
 
+/** No address of a customer is stored. */
+const withoutAddresses = (text: string) => text.replaceAll(/[^\s<>()"',;:]+@[^\s<>()"',;:]+/g, "…");
+
 export function createMessages(options: MessageOptions): Messages {
   const { store, policy, templates, links, now } = options;
   const log = store.messages;
@@ -97,7 +100,7 @@ export function createMessages(options: MessageOptions): Messages {
       if ("skipped" in result) await log.end(id, "skipped", now(), { problem: result.skipped });
       else await log.end(id, "sent", now(), result);
     } catch (error) {
-      const problem = (error as Error).message;
+      const problem = withoutAddresses((error as Error).message);
       if (tries + 1 >= TRIES_MAX) await log.end(id, "failed", now(), { problem });
       else await log.delay(id, new Date(now().getTime() + RETRY_MS * 2 ** tries), problem);
     }

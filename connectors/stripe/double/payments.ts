@@ -44,7 +44,8 @@ export function methodOf(
     preferred ??
     (invoice.default_payment_method as string | null) ??
     (subscription?.default_payment_method as string | null | undefined) ??
-    (customer.invoice_settings.default_payment_method as string | null);
+    (customer.invoice_settings.default_payment_method as string | null) ??
+    (customer.default_source as string | null);
   return id ? (account.find<Stripe.PaymentMethod>("payment_method", id) ?? null) : null;
 }
 

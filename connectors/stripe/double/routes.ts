@@ -127,6 +127,7 @@ export const ROUTES: readonly Route[] = [
       account.get("payment_method", method);
       customer.invoice_settings.default_payment_method = method;
     }
+    customer.default_source = textOf(fields.default_source) ?? customer.default_source;
     customer.metadata = mergeMetadata(customer.metadata, fields.metadata);
     account.emit("customer.updated", customer);
     return customer;

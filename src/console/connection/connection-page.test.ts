@@ -7,7 +7,7 @@ import { COMMAND_LINE_ACTOR } from "../../domain/person.ts";
 import type { Role } from "../../domain/role.ts";
 import { startExperiment } from "../../experiments/experiments.ts";
 import { ingestInvoices } from "../../ingest/ingest-invoices.ts";
-import { createMerchant } from "../../merchants/merchant-settings.ts";
+import { changeMerchant, createMerchant } from "../../merchants/merchant-settings.ts";
 import { prepared } from "../../postgres/database.ts";
 import { listAuditEntries } from "../../tables/audit-log.ts";
 import { findConnection, pauseConnection, reportConnection, saveConnection } from "../../tables/connections.ts";
@@ -16,7 +16,10 @@ import { findMerchant } from "../../tables/merchants.ts";
 import { createTestConsole, SECRET_KEYS, type TestConsole } from "../console.fixture.ts";
 
 const MINUTE_MS = 60_000;
-const SETTINGS: ConnectionSettings = { whenOver: "give_back", historyDays: 396, messages: null, publicUrl: null };
+const SETTINGS: ConnectionSettings = {
+  ...{ whenOver: "give_back", historyDays: 396, messages: null, publicUrl: null },
+  ...{ host: "127.0.0.1", port: 8444, endpointUrl: null },
+};
 const MAILS = { templates: null, zone: "UTC", quietFrom: 20, quietTo: 8, most: 3, everyDays: 4 };
 const PAGE = "/connection";
 
@@ -431,4 +434,37 @@ test("another merchant's connection is neither shown nor changed", async () => {
   await own.owner.post(`${PAGE}/pause`);
   assert.equal((await connected.connection())!.pausedAt, null);
   assert.deepEqual(await connected.audited(), []);
+});
+
+test("a connector that runs is shown as failing when Stripe has answered no poll for ten minutes", async () => {
+  const { page, report, store } = await connectedShop();
+  await store.writeCursor("last-poll", at.ports.now().toISOString());
+  at.clock.serviceMs += 10 * MINUTE_MS;
+  await report();
+  assert.match(await page(), /class="state good">running</);
+  at.clock.serviceMs += 1;
+  const late = await page();
+  assert.match(late, /class="state bad">failing<[\s\S]*Stripe has answered no poll since <time/);
+  assert.match(late, /<code>npx dunlin connect stripe --check<\/code>/);
+});
+
+test("an invoice that is not given back for ten minutes is listed as a problem", async () => {
+  const { page, store } = await connectedShop();
+  await store.own("in_late", at.ports.now());
+  await store.disown("in_late", at.ports.now());
+  assert.match(await page(), /Nothing fails/);
+  at.clock.serviceMs += 10 * MINUTE_MS + 1;
+  assert.match(
+    await page(),
+    /Giving an invoice back to Stripe[\s\S]*in_late[\s\S]*recovery has ended[\s\S]*within a minute/,
+  );
+  await store.endRelease("in_late", at.ports.now());
+  assert.match(await page(), /Nothing fails/);
+});
+
+test("a paused endpoint is named, because nothing is charged without Dunlin's events", async () => {
+  const { page, merchant } = await connectedShop();
+  const settings = { webhookUrl: "https://127.0.0.1:8444/dunlin", webhookPaused: true };
+  await changeMerchant(at.db, merchant.id, settings, SECRET_KEYS, at.ports);
+  assert.match(await page(), /Deliveries have been paused since <time[\s\S]*href="\/settings\/webhook"/);
 });

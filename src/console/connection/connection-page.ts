@@ -17,6 +17,7 @@ import {
 import { runningExperiment } from "../../tables/experiments.ts";
 import { findMerchant } from "../../tables/merchants.ts";
 import { type Console, redirectTo } from "../console.ts";
+import { endpointNotice } from "../endpoint-notice.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
 import { notFoundError, PageError } from "../page-error.ts";
 import type { Page } from "../page-layout.ts";
@@ -32,6 +33,8 @@ import type { Visit } from "../visit.ts";
 export const CONNECTED: ConnectorName = "stripe";
 /** In real time. A running connector reports every few seconds. */
 const REPORT_AGE_MAX_MS = 30_000;
+/** In real time. Work that waits longer shows that something is wrong; the connector's health page has the same limit. */
+const LATE_MS = 10 * 60_000;
 const SHOWN_PROBLEMS_MAX = 50;
 const DUNLIN_SHARE = 0.9;
 const FIRST_EXPERIMENT = { name: "Dunlin or Stripe's retries", share: DUNLIN_SHARE };
@@ -104,12 +107,13 @@ async function connectionPage(visit: Visit): Promise<Page> {
     findMerchant(db, merchantId),
     runningExperiment(db, merchantId),
     readConnectorState(db, merchantId, connection.name),
-    listConnectorProblems(db, merchantId, connection.name, SHOWN_PROBLEMS_MAX + 1),
+    listConnectorProblems(db, merchantId, connection.name, SHOWN_PROBLEMS_MAX + 1, lateBefore(visit)),
   ]);
   return {
     title: "Connection",
     body: html`${done && formNotice("good", CONFIRMATIONS[done])}
-${statusSection(connection, visit)}
+${statusSection(connection, state, visit)}
+${merchant && endpointNotice(merchant, visit)}
 ${merchant?.shadow ? shadowCard(state.owned, visit) : experimentSentence(experiment, may("experiments"))}
 <h2>Facts</h2>
 ${connectionFacts(connection, state, visit)}
@@ -132,20 +136,36 @@ const notConnectedNotice = (experiment: Experiment | null): Html =>
 
 const modeWords = ({ isLive }: Connection) => (isLive ? "live mode" : "test mode");
 
-function statusSection(connection: Connection, { clock, person: { zone } }: Visit): Html {
-  const { seenAt, pausedAt, pausedBy } = connection;
+const lateBefore = ({ clock }: Visit) => new Date(clock.now.getTime() - LATE_MS * clock.rate);
+
+function statusSection(connection: Connection, { cursors }: ConnectorState, visit: Visit): Html {
+  const { clock } = visit;
+  const { zone } = visit.person;
+  const { seenAt, pausedAt, pausedBy, createdAt } = connection;
+  const polledAt = cursors["last-poll"] === undefined ? null : new Date(cursors["last-poll"]);
+  const isPollLate = (polledAt ?? createdAt) < lateBefore(visit);
   const isRunning = seenAt !== null && clock.now.getTime() - seenAt.getTime() <= REPORT_AGE_MAX_MS * clock.rate;
   const state = !isRunning
     ? stateLabel("not running", "bad")
-    : pausedAt === null
-      ? stateLabel("running", "good")
-      : stateLabel("paused", "warn");
+    : isPollLate
+      ? stateLabel("failing", "bad")
+      : pausedAt === null
+        ? stateLabel("running", "good")
+        : stateLabel("paused", "warn");
   return html`<p class="lead">Stripe, ${modeWords(connection)} ${state}</p>
 ${
   !isRunning &&
   formNotice(
     "warn",
     html`The connector does not run. It ${seenAt === null ? "has not reported yet" : html`last reported on ${timeElement(seenAt, zone)}`}. To start it, run <code>npx dunlin connect stripe</code>.`,
+  )
+}
+${
+  isRunning &&
+  isPollLate &&
+  formNotice(
+    "bad",
+    html`The connector runs, but Stripe has answered no poll ${polledAt === null ? "yet" : html`since ${timeElement(polledAt, zone)}`}. To see why, run <code>npx dunlin connect stripe --check</code>.`,
   )
 }
 ${pausedAt && formNotice("warn", html`Paused${pausedBy && ` by ${pausedBy}`} since ${timeElement(pausedAt, zone)}.`)}`;
@@ -158,7 +178,7 @@ function shadowCard(owned: number, { may }: Visit): Html {
 <p>Shadow mode is on: ${owned === 0 ? "nothing is charged yet" : `nothing is charged, except for the ${formatCount(owned)} earlier ${owned === 1 ? "invoice" : "invoices"} that Dunlin still handles`}. See <a href="/shadow">what Dunlin would have done</a>, and a <a href="/backtest">backtest on your history</a>.</p>
 ${
   may("experiments")
-    ? html`<p>When you start, Dunlin retries failed payments of ${dunlinPercent}% of customers from then on. For the others, Stripe's own retries go on, and Dunlin measures the difference. Invoices that are unpaid already stay with Stripe.</p>
+    ? html`<p>When you start, Dunlin retries failed payments of ${dunlinPercent}% of customers from then on. For the others, Stripe's own retries go on, and Dunlin measures the difference. Stripe keeps the invoices that are unpaid now.</p>
 ${formButton("/connection/start", `Start with a ${100 - dunlinPercent}% holdout`, {}, "main")}`
     : html`<p class="soft">An owner or admin can start it here.</p>`
 }</div>`;
@@ -272,8 +292,14 @@ const PROBLEM_WORDS: Readonly<Record<ConnectorProblem["kind"], string>> = {
   change: "Reading a change from Stripe",
   event: "Following an event from Dunlin",
   action: "Carrying out a recovery action",
+  release: "Giving an invoice back to Stripe",
   message: "Sending a mail",
 };
+
+function nextAttemptOf(kind: ConnectorProblem["kind"], dueAt: Date | null, zone: string): HtmlPart {
+  if (dueAt !== null) return timeElement(dueAt, zone);
+  return kind === "release" ? "within a minute" : "only on request";
+}
 
 /** @param found  one more than is shown tells that there are more */
 function problemSection(found: readonly ConnectorProblem[], zone: string, mayRetry: boolean): HtmlPart {
@@ -284,8 +310,8 @@ function problemSection(found: readonly ConnectorProblem[], zone: string, mayRet
       { head: "Step", cell: ({ kind }: ConnectorProblem) => PROBLEM_WORDS[kind] },
       { head: "Id", cell: ({ id }) => html`<div class="long">${id}</div>` },
       { head: "Problem", cell: ({ problem }) => html`<div class="long">${problem}</div>` },
-      { head: "Attempts", cell: ({ tries }) => formatCount(tries), numeric: true },
-      { head: "Next attempt", cell: ({ dueAt }) => (dueAt === null ? "only on request" : timeElement(dueAt, zone)) },
+      { head: "Attempts", cell: ({ tries }) => tries !== null && formatCount(tries), numeric: true },
+      { head: "Next attempt", cell: ({ kind, dueAt }) => nextAttemptOf(kind, dueAt, zone) },
     ],
     found.slice(0, SHOWN_PROBLEMS_MAX),
   );
