@@ -112,7 +112,8 @@ const FAIL_HINT = statement(
 const COUNT = statement(
   "count_backlog",
   `select count(*)::int4 as waiting, count(problem)::int4 as failing, min(noted_at) as "oldestAt",
-     (select count(*)::int4 from connector_actions where ${SCOPE} and ended_at is null and due_at <= $3) as "dueActions",
+     (select count(*)::int4 from connector_actions
+      where ${SCOPE} and ended_at is null and coalesce(retry_at, due_at) <= $3) as "dueActions",
      (select count(*)::int4 from connector_actions
       where ${SCOPE} and ended_at is null and problem is not null) as "failingActions",
      (select count(*)::int4 from connector_events where ${SCOPE} and problem is not null) as "failingEvents",

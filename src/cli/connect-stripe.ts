@@ -8,6 +8,7 @@ import { createStripeAccount, isRateLimit } from "../../connectors/stripe/stripe
 import { createMailer } from "../auth/mail.ts";
 import type { ConnectionSecrets, ConnectionSettings } from "../domain/connection.ts";
 import { findConnection, markConnectionEnding } from "../tables/connections.ts";
+import { sumInvoices } from "../tables/invoice-list.ts";
 import { findMerchant } from "../tables/merchants.ts";
 import {
   type Command,
@@ -138,7 +139,12 @@ async function connect(
       ...{ ...connection, webhookSecrets: given.webhookSecrets, settings: known.settings },
       replacesEndpoint: values["replace-endpoint"] === true,
     });
-    if (isNew && startsInShadow)
+    const openCount = isNew ? await countOpenCases(opened.db, merchantId) : 0;
+    if (openCount > 0)
+      context.print(
+        `Dunlin still recovers ${openCount} ${openCount === 1 ? "invoice" : "invoices"} from before. Their retries are charged. To end one, stop it in the console.`,
+      );
+    if (isNew && startsInShadow && openCount === 0)
       context.print(
         `Shadow mode is on: nothing is charged. ${context.settings.authUrl}/connection shows what Dunlin would do, and starts it.`,
       );
@@ -150,6 +156,12 @@ async function connect(
     // Otherwise the process would never end after an error.
     socket.close();
   }
+}
+
+/** Shadow mode starts with new cases, so those that are open go on. */
+async function countOpenCases(db: OpenedDatabase["db"], merchantId: string): Promise<number> {
+  const sums = await sumInvoices(db, merchantId, { outcome: "open" });
+  return sums.reduce((total, { n }) => total + n, 0);
 }
 
 /** A key that Stripe refuses is not stored. */

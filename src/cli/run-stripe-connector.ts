@@ -23,6 +23,7 @@ import { reportConnection } from "../tables/connections.ts";
 import { type CommandContext, CommandFailure, EXIT_CODES, type OpenedDatabase, UsageError } from "./command.ts";
 import { type ConnectorSocket, listen } from "./connector-socket.ts";
 import { createProgressLine } from "./progress-line.ts";
+import { resumeEndpoint } from "./store-connection.ts";
 
 const MESSAGE_TEXTS = join(import.meta.dirname, "../../connectors/kit/messages/texts");
 /** Below the 25 requests per second that Stripe allows in test mode, and the 100 in live mode. */
@@ -34,6 +35,8 @@ const PAUSES_MS = {
   fast: { events: 250, changes: 100, charges: 50, messages: 100, releases: 2_000 },
 };
 const HEARTBEAT_MS = 2_000;
+/** Dunlin pauses an endpoint after days without an answer, and this connector answers. */
+const ENDPOINT_CHECK_MS = 10_000;
 const KEPT_DAYS = 400;
 
 export interface ConnectorRun {
@@ -248,6 +251,14 @@ function createSteps({ context, opened, run, store, connector, messages, health,
         if (pausedAt === undefined) onGone();
         isPaused = pausedAt !== null;
         health.setPaused(isPaused);
+        return 0;
+      },
+    },
+    {
+      name: "endpoint",
+      everyMs: ENDPOINT_CHECK_MS,
+      async run() {
+        if (await resumeEndpoint(opened, run.merchantId)) context.log.warn({}, "connector.endpoint-resumed");
         return 0;
       },
     },

@@ -9,6 +9,7 @@ import { apiKeysOfMerchant, revokeApiKey } from "../tables/api-keys.ts";
 import { writeAuditEntry } from "../tables/audit-log.ts";
 import { deleteConnection, findConnection, saveConnection } from "../tables/connections.ts";
 import { runningExperiment } from "../tables/experiments.ts";
+import { findMerchant } from "../tables/merchants.ts";
 import { seal, UnreadableSecret, unseal } from "../tables/secret-box.ts";
 import { CommandFailure, EXIT_CODES, type OpenedDatabase } from "./command.ts";
 import { endpointOf } from "./connection-options.ts";
@@ -92,6 +93,15 @@ export async function storeConnection(opened: OpenedDatabase, given: NewConnecti
   };
   await changeMerchant(db, merchantId, changes, secretKeys, ports, save);
   return { secrets: secrets!, isNew: before === null, startsInShadow: isShadow };
+}
+
+/** Resumes the endpoint if Dunlin paused it while its connector was out of reach. Returns whether it did. */
+export async function resumeEndpoint({ db, ports, secretKeys }: OpenedDatabase, merchantId: string): Promise<boolean> {
+  if ((await findMerchant(db, merchantId))?.webhookPausedBy !== "dunlin") return false;
+  const changes = ({ webhookPausedBy }: Merchant) => (webhookPausedBy === "dunlin" ? { webhookPaused: false } : {});
+  const audited = auditSettings(COMMAND_LINE_ACTOR, "connection.changed", ports);
+  await changeMerchant(db, merchantId, changes, secretKeys, ports, audited);
+  return true;
 }
 
 /** @throws CommandFailure if there is no key, or one for the other mode is stored */

@@ -146,8 +146,8 @@ export interface ConnectorProblem {
 const PROBLEMS = prepared(
   "connector_problems",
   `select kind, id, problem, tries, "dueAt" from (
-     (select 1 as rank, 'action' as kind, id, problem, tries, due_at as "dueAt" from connector_actions
-      where merchant_id = $1 and connection = $2 and ended_at is null and problem is not null order by due_at limit $3)
+     (select 1 as rank, 'action' as kind, id, problem, tries, coalesce(retry_at, due_at) as "dueAt" from connector_actions
+      where merchant_id = $1 and connection = $2 and ended_at is null and problem is not null order by 6 limit $3)
      union all
      (select 2, 'event', id, problem, tries, due_at from connector_events
       where merchant_id = $1 and connection = $2 and problem is not null order by kept_at desc limit $3)
@@ -191,8 +191,9 @@ const RETRY = [
   ),
   prepared(
     "retry_connector_actions",
-    `update connector_actions set due_at = $3
-     where merchant_id = $1 and connection = $2 and ended_at is null and problem is not null and due_at > $3`,
+    `update connector_actions set retry_at = $3
+     where merchant_id = $1 and connection = $2 and ended_at is null and problem is not null
+       and coalesce(retry_at, due_at) > $3`,
   ),
   prepared(
     "retry_connector_messages",

@@ -270,7 +270,7 @@ test("problems are listed, and a button has all of them tried again at once", as
     "test_due_after_retry",
     `select due_at as "dueAt" from connector_hints where merchant_id = $1 and problem is not null
      union all select due_at from connector_events where merchant_id = $1
-     union all select due_at from connector_actions where merchant_id = $1
+     union all select coalesce(retry_at, due_at) from connector_actions where merchant_id = $1
      union all select due_at from connector_messages where merchant_id = $1 and state = 'planned' and ended_at is null`,
     merchant.id,
   );
