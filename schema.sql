@@ -41,6 +41,7 @@ create table merchants (
   smallest_amount int8 not null default 0,
   explore boolean,
   sends_recovery_ended boolean not null default false,
+  reporting_currency text,
   constraint merchants_pkey primary key (id),
   constraint merchants_bucket_check check ((bucket >= 0) and (bucket <= 63)),
   constraint merchants_budget_check check ((budget >= 0) and (budget <= 100)),
@@ -54,6 +55,7 @@ create table merchants (
   constraint merchants_name_check check (name <> ''),
   constraint merchants_rate_burst_check check ((rate_burst >= 1) and (rate_burst <= 1000000)),
   constraint merchants_rate_per_second_check check ((rate_per_second >= 1) and (rate_per_second <= 1000000)),
+  constraint merchants_reporting_currency_check check (reporting_currency ~ '^[A-Z]{3}$'),
   constraint merchants_smallest_amount_check check (smallest_amount >= 0),
   constraint merchants_webhook_auth_check check (webhook_auth = any (array['bearer', 'basic'])),
   constraint merchants_webhook_cap_check check ((webhook_cap >= 1) and (webhook_cap <= 1000)),
@@ -987,6 +989,21 @@ create policy wall on recovery_sums using (((merchant_id = ( select (nullif(curr
 comment on table recovery_sums is 'Counts and amounts of ended cases that Dunlin handled. The statement that changes a case''s columns changes them.';
 comment on column recovery_sums.since is 'The UTC day of the first failure; for the dimension "ended" the UTC hour of the end.';
 comment on column recovery_sums.n is 'Cases; for the dimensions "attempt" and "hour" executed retries.';
+
+create table reporting_rates (
+  merchant_id uuid not null,
+  currency text not null,
+  rate numeric not null,
+  set_at timestamptz not null,
+  constraint reporting_rates_pkey primary key (merchant_id, currency),
+  constraint reporting_rates_currency_check check (currency ~ '^[A-Z]{3}$'),
+  constraint reporting_rates_rate_check check ((rate > (0)::numeric) and (rate < '1000000000'::numeric))
+);
+alter table reporting_rates alter column merchant_id set (n_distinct=1);
+alter table reporting_rates enable row level security;
+alter table reporting_rates force row level security;
+create policy wall on reporting_rates using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
+comment on table reporting_rates is 'How many units of the reporting currency one unit of a currency is.';
 
 create table request_heads (
   merchant_id uuid not null,

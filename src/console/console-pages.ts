@@ -27,6 +27,7 @@ import { joinRoutes } from "./people/join-pages.ts";
 import { providerRoutes } from "./people/oidc-sign-in.ts";
 import { signInRoutes } from "./people/sign-in-pages.ts";
 import { actionRoutes } from "./recovery/actions-page.ts";
+import { analyticsRoutes } from "./recovery/analytics-page.ts";
 import { decisionRoutes } from "./recovery/decisions-csv.ts";
 import { invoiceListRoutes } from "./recovery/invoice-list-page.ts";
 import { invoiceRoutes } from "./recovery/invoice-page.ts";
@@ -42,7 +43,7 @@ const FORM_BYTES_MAX = 64 * 1024;
 const HEADERS = {
   "cache-control": "no-store",
   "content-security-policy":
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "same-origin",
@@ -113,6 +114,7 @@ const ROUTES = [
   joinRoutes,
   accountRoutes,
   overviewRoutes,
+  analyticsRoutes,
   actionRoutes,
   invoiceListRoutes,
   invoiceRoutes,

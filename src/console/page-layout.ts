@@ -1,30 +1,52 @@
 import { type Html, type HtmlPart, html, htmlText } from "./html.ts";
+import { DUNLIN_MARK, type IconName, icon, PATTERNS } from "./show/icons.ts";
 import { formatTime } from "./show/time-format.ts";
 import type { Visit } from "./visit.ts";
 
-const NAVIGATION = [
-  ["/overview", "Overview", null],
-  ["/actions", "Recovery actions", null],
-  ["/invoices", "Invoices", null],
-  ["/experiments", "Experiments", null],
-  ["/deliveries", "Deliveries", null],
-  ["/connection", "Connection", null],
-  ["/requests", "Requests", null],
-  ["/import", "Import", null],
-  ["/backtest", "Backtest", null],
-  ["/shadow", "Shadow mode", null],
-  ["/decline_codes", "Decline codes", null],
-] as const;
-const ADMINISTRATION_NAVIGATION = [
-  ["/settings/recovery", "Recovery settings", "experiments"],
-  ["/settings/webhook", "Webhook", "webhook"],
-  ["/org/api_keys", "API keys", "keys"],
-  ["/org/members", "Members", "members"],
-  ["/org/audit", "Audit log", "audit"],
-] as const;
+type Entry = readonly [path: string, words: string, icon: IconName, operation: Parameters<Visit["may"]>[0] | null];
+
+const NAVIGATION: readonly (readonly [heading: string | null, entries: readonly Entry[]])[] = [
+  [
+    null,
+    [
+      ["/overview", "Overview", "overview", null],
+      ["/analytics", "Analytics", "analytics", null],
+      ["/invoices", "Invoices", "invoices", null],
+      ["/actions", "Recovery actions", "actions", null],
+      ["/experiments", "Experiments", "experiments", null],
+    ],
+  ],
+  [
+    "Data",
+    [
+      ["/deliveries", "Deliveries", "deliveries", null],
+      ["/connection", "Connection", "connection", null],
+      ["/requests", "Requests", "history", null],
+      ["/import", "Import", "import", null],
+      ["/backtest", "Backtest", "history", null],
+      ["/shadow", "Shadow mode", "history", null],
+      ["/decline_codes", "Decline codes", "attention", null],
+    ],
+  ],
+  [
+    "Settings",
+    [
+      ["/settings/recovery", "Recovery settings", "settings", "experiments"],
+      ["/settings/webhook", "Endpoint", "endpoint", "webhook"],
+      ["/org/api_keys", "API keys", "key", "keys"],
+      ["/org/members", "Members", "people", "members"],
+      ["/org/audit", "Audit log", "book", "audit"],
+    ],
+  ],
+  [null, [["/docs/", "Documentation", "book", null]]],
+];
 
 export interface Page {
   title: string;
+  /** Beside the title. */
+  tag?: HtmlPart;
+  /** Above the title: where the page belongs. */
+  crumb?: HtmlPart;
   /** To the right of the title. */
   tools?: HtmlPart;
   body: Html;
@@ -32,31 +54,30 @@ export interface Page {
 }
 
 export function renderPage(page: Page, visit: Visit): string {
-  const link = ([path, words, operation]: readonly [string, string, Parameters<Visit["may"]>[0] | null]) =>
-    operation !== null && !visit.may(operation)
-      ? null
-      : html`<li><a href="${path}"${isCurrentPage(visit.path, path) ? html` aria-current="page"` : ""}>${words}</a></li>`;
   const { person, memberships, merchantId } = visit;
-  const administration = ADMINISTRATION_NAVIGATION.map(link).filter((entry) => entry !== null);
+  const navigation = renderNavigation(visit);
   return renderDocument(
     page.title,
     html`
-<a class="skip" href="#main">Skip to content</a>
-<header class="rail">
-<p class="name"><a href="/overview">Dunlin</a></p>
+<a class="skip" href="#main">Skip to content</a>${PATTERNS}
+<div class="topbar"><a class="mark" href="/overview">${DUNLIN_MARK}<span class="word">Dunlin</span></a><div>
+<a class="button" href="/search" aria-label="Search">${icon("find")}</a>
+<details class="drop end"><summary class="button" aria-label="Menu">${icon("menu")}</summary><div><nav aria-label="Menu">${navigation}<a href="/account">${icon("people")}<span class="word">${person.name}, ${visit.role}</span></a></nav></div></details>
+</div></div>
+<header class="rail"><div class="rail-in">
+<a class="mark" href="/overview">${DUNLIN_MARK}<span class="word">Dunlin</span></a>
 <p class="merchant">${visit.merchantName}</p>
 ${visit.clock.rate !== 1 && fastClockNotice(visit)}
-<nav aria-label="Pages"><ul>${NAVIGATION.map(link)}</ul>
-${administration.length > 0 && html`<h2>Administration</h2><ul>${administration}</ul>`}
-<h2>Help</h2><ul><li><a href="/docs/">Documentation</a></li></ul></nav>
-<div class="who">
+<form class="find" role="search" action="/search" data-find>${icon("find")}<input name="q" type="search" placeholder="Find an id" aria-label="Find an invoice, customer, subscription or transaction by the start of its id"><kbd>/</kbd></form>
+<nav aria-label="Pages"><a class="only-fold" href="/search">${icon("find")}<span class="word">Search</span></a>${navigation}</nav>
+<div class="who"><div>
 ${memberships.length > 1 && merchantSwitch(memberships, merchantId, visit)}
-<p><a href="/account"${isCurrentPage(visit.path, "/account") ? html` aria-current="page"` : ""}>${person.name}</a><br><small>${visit.role}</small></p>
+<a href="/account"${isCurrentPage(visit.path, "/account") ? html` aria-current="page"` : ""} title="Times are shown in the zone ${person.zone}">${person.name}</a><small>${visit.role} · ${person.zone}</small></div>
 <form method="post" action="/sign-out"><button class="plain">Sign out</button></form>
-</div>
+</div></div>
 </header>
 <main id="main" tabindex="-1">
-<div class="title"><h1>${page.title}</h1><div class="tools">${page.tools}<a class="chip" href="/account" title="Times are shown in this time zone">${person.zone}</a></div></div>
+<div class="head"><div>${page.crumb && html`<p class="crumb">${page.crumb}</p>`}<h1>${page.title}${page.tag && html` ${page.tag}`}</h1></div>${page.tools && html`<div class="tools">${page.tools}</div>`}</div>
 ${page.body}
 </main>
 <dialog id="keys" aria-label="Keyboard shortcuts"><h2>Keyboard shortcuts</h2>
@@ -66,8 +87,19 @@ ${page.body}
   );
 }
 
+const renderNavigation = (visit: Visit): HtmlPart[] =>
+  NAVIGATION.map(([heading, entries]) => {
+    const links = entries
+      .filter(([, , , operation]) => operation === null || visit.may(operation))
+      .map(([path, words, name]) => {
+        const current = isCurrentPage(visit.path, path) ? html` aria-current="page"` : "";
+        return html`<a href="${path}"${current}>${icon(name)}<span class="word">${words}</span></a>\n`;
+      });
+    return links.length === 0 ? null : html`${heading !== null && html`<h2>${heading}</h2>`}${links}`;
+  });
+
 const merchantSwitch = (memberships: Visit["memberships"], merchantId: string, visit: Visit): Html => html`
-<form method="post" action="/merchant" class="switch"><label for="merchant">Merchant</label>
+<form method="post" action="/merchant" class="merchant-switch"><label for="merchant">Merchant</label>
 <select id="merchant" name="merchant">${memberships.map((each) => html`<option value="${each.merchantId}"${each.merchantId === merchantId ? html` selected` : ""}>${each.name}</option>`)}</select>
 <input type="hidden" name="next" value="${visit.path}"><button class="small">Switch</button></form>`;
 

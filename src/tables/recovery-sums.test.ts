@@ -150,9 +150,8 @@ function sumRows(cases: readonly StoredCase[], dimension: SumDimension, bounds: 
     const span = bounds.findLastIndex((bound) => bound <= at);
     if (span < 0 || span === bounds.length - 1) continue;
     if (dimension === "attempt" || dimension === "hour")
-      traits.tries.forEach(({ hourOfWeek, isPaid }, index) =>
-        add(span, String(dimension === "hour" ? hourOfWeek : index + 1), "", isPaid, 0),
-      );
+      for (const [index, { hourOfWeek, isPaid }] of traits.tries.entries())
+        add(span, String(dimension === "hour" ? hourOfWeek : index + 1), "", isPaid, 0);
     else {
       const trait = TRAIT_OF[dimension];
       const value = dimension === "ended" ? outcome : trait ? (traits[trait] ?? "") : "";

@@ -39,7 +39,10 @@ const TRAIT_OF_DIMENSION = {
  * by their number within the case, and by the hour of the week.
  */
 export type SumDimension = keyof typeof TRAIT_OF_DIMENSION | "ended" | "attempt" | "hour";
-export type CaseFilterName = Exclude<keyof typeof TRAIT_OF_DIMENSION, "all"> | "currency";
+export const CASE_FILTER_NAMES = [
+  ...(["reason", "code", "method", "country", "issuer", "plan", "amount", "currency"] as const),
+] as const;
+export type CaseFilterName = (typeof CASE_FILTER_NAMES)[number];
 
 /** Sums over the CTE `changes`, whose `sign` is 1 or -1. Ends every statement that changes or deletes cases' columns. */
 const SUM_CHANGES = `sums (dimension, since, value, currency, n, recovered, amount, recovered_amount) as (
@@ -228,4 +231,46 @@ function splitSpans(bounds: readonly Date[], stepMs: number | null): { live: Pie
     }
   }
   return { live, whole };
+}
+
+const CLUSTERS = prepared(
+  "",
+  `select sum(n)::float8 as n, sum(r)::float8 as r, sum(n * n)::float8 as nn, sum(n * r)::float8 as nr, sum(r * r)::float8 as rr
+   from (
+     select count(*) as n, count(*) filter (where counted = 'recovered') as r
+     from (
+       select customer_id, counted from cases
+       where merchant_id = $1 and unpaid_at >= $2 and unpaid_at < $3 and counted is not null
+       order by unpaid_at desc limit $4) latest
+     group by customer_id) customers`,
+);
+const CLUSTERED_CASES_MAX = 10_000;
+
+/**
+ * Measures how much wider an interval of a recovery rate has to be than by counting cases, because a customer's invoices
+ * resemble each other: 1 if they do not. From the latest cases of a span.
+ */
+export async function measureDesignEffect(tx: Tx, merchantId: string, from: Date, to: Date): Promise<number> {
+  type Sums = Record<"n" | "r" | "nn" | "nr" | "rr", number | null>;
+  const { rows } = await tx.run<Sums>(CLUSTERS, [merchantId, from, to, CLUSTERED_CASES_MAX]);
+  const { n, r, nn, nr, rr } = rows[0]!;
+  if (!n || !r || r === n) return 1;
+  const share = r / n;
+  return Math.max(1, (rr! - 2 * share * nr! + share ** 2 * nn!) / (n * share * (1 - share)));
+}
+
+const CURRENCIES = prepared(
+  "",
+  `select currency, sum(n)::int8 as n from recovery_sums
+   where merchant_id = $1 and dimension = 'all' and since >= $2 group by 1
+   union all
+   select currency, 0 from (
+     select currency from cases where merchant_id = $1 and outcome = 'open' group by 1) open
+   order by n desc, currency`,
+);
+
+/** Currencies of open cases and of those that failed since then, the most frequent first. */
+export async function listCaseCurrencies(tx: Tx, merchantId: string, since: Date): Promise<string[]> {
+  const { rows } = await tx.run<{ currency: string }>(CURRENCIES, [merchantId, since]);
+  return [...new Set(rows.map(({ currency }) => currency))];
 }

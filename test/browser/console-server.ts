@@ -159,7 +159,7 @@ export async function listConsolePages(page: Page): Promise<[name: string, path:
   await page.goto(backtest);
   await page.locator(".answers").first().waitFor({ timeout: BACKTEST_TIMEOUT_MS });
   return [
-    ["overview", "/overview?days=90"],
+    ["overview", "/overview?period=12w"],
     ["decline-codes", "/decline_codes"],
     ["requests", "/requests"],
     ["connection", "/connection"],

@@ -33,7 +33,7 @@ const rows = async (path: string, by = context) => parseCsvRows((await file(path
 
 test("every list shows a message, not an empty page, when its address has an unknown value", async () => {
   for (const path of [
-    "/overview?days=3",
+    "/overview?period=3",
     "/actions?currency=euro",
     "/invoices?outcome=none",
     "/deliveries?state=lost",
@@ -83,7 +83,7 @@ test("an amount beyond floating-point precision is exact on the page and in the 
 });
 
 test("amounts of different currencies are listed side by side, and never added", async () => {
-  await page.goto("/overview?days=90");
+  await page.goto("/overview?period=12w");
   const byCurrency = await page.locator("[aria-label='By currency'] tbody tr td:first-child").allInnerTexts();
   assert.equal(new Set(byCurrency).size, byCurrency.length);
   await page.goto("/invoices?outcome=recovered");
@@ -158,7 +158,7 @@ test("every listed retry states its reason in words, without internal names", as
 });
 
 test("every number of the overview links to as many rows", async () => {
-  await page.goto("/overview?days=90");
+  await page.goto("/overview?period=12w");
   const links = await page
     .locator("main a[href^='/invoices?']")
     .evaluateAll((all) => all.map((each) => [each.getAttribute("href"), each.textContent] as [string, string]));
@@ -266,7 +266,7 @@ test("a sample ratio mismatch shows a red banner with an explanation, and strike
 
 test("the overview and a backtest print without navigation, buttons and forms", async () => {
   await page.emulateMedia({ media: "print" });
-  for (const path of ["/overview?days=90", backtest]) {
+  for (const path of ["/overview?period=12w", backtest]) {
     await page.goto(path);
     for (const part of [".rail", ".tools", "main form", ".again"])
       assert.equal(await page.locator(part).filter({ visible: true }).count(), 0, `${part} on ${path}`);
@@ -281,7 +281,7 @@ test("reduced motion is respected, and every chart has a description and a table
   const at = await calm.newPage();
   await at.goto("/experiments");
   const experiment = (await at.getByRole("link", { name: "Dunlin or the old schedule" }).getAttribute("href"))!;
-  for (const path of ["/overview?days=90", experiment, invoice, backtest]) {
+  for (const path of ["/overview?period=12w", experiment, invoice, backtest]) {
     await at.goto(path);
     const moving =
       "[...document.querySelectorAll('*')].filter((each) => getComputedStyle(each).transitionDuration !== '0s').length";

@@ -3,18 +3,22 @@ import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 
 /** Between rules with the same weight the later one wins. */
-const STYLES = ["frame", "page", "tables", "forms", "story", "charts", "experiments", "screens"];
+const STYLES = [
+  ...["tokens", "frame", "parts", "controls", "lists", "plots", "page", "tables", "forms", "story", "charts"],
+  ...["experiments", "screens", "narrow"],
+];
 
 const FILES = [
   ["console.css", "text/css; charset=utf-8", STYLES.map((name) => `styles/${name}.css`)],
   ["console.js", "text/javascript; charset=utf-8", ["console.js"]],
   ["console.svg", "image/svg+xml", ["console.svg"]],
+  ["inter.woff2", "font/woff2", ["fonts/inter.woff2"]],
 ] as const;
 
 /** Browsers may cache them, because they contain no data. */
 export function assetRoutes({ http }: { http: FastifyInstance }) {
   for (const [name, type, files] of FILES) {
-    const text = files.map((file) => readFileSync(new URL(file, import.meta.url), "utf8")).join("");
+    const text = Buffer.concat(files.map((file) => readFileSync(new URL(file, import.meta.url))));
     const etag = `"${createHash("sha256").update(text).digest("base64url").slice(0, 16)}"`;
     http.get(`/${name}`, async (request, reply) => {
       reply.headers({ "content-type": type, "cache-control": "public, max-age=300", etag });

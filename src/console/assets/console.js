@@ -29,16 +29,24 @@ document.addEventListener("dblclick", ({ target }) => {
   if (text) getSelection().selectAllChildren(text);
 });
 
-// On a phone the menu is one line, which scrolls to the current page.
-const menu = document.querySelector(".rail nav");
-const here = menu?.querySelector("[aria-current]");
-if (here) menu.scrollLeft = here.offsetLeft - menu.offsetLeft - (menu.clientWidth - here.offsetWidth) / 2;
+// One menu is open at a time, and a click beside it or Escape closes it.
+const closeMenus = (except) => {
+  for (const menu of all("details.drop[open]")) if (menu !== except) menu.open = false;
+};
+document.addEventListener("click", ({ target }) => closeMenus(target.closest?.("details.drop")));
+document.addEventListener("keydown", ({ key }) => {
+  const menu = key === "Escape" && document.querySelector("details.drop[open]");
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+});
 
 const rows = () => all("table[data-rows] tbody tr").filter((row) => row.querySelector("a"));
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
   if (event.key === "/") {
-    const search = document.querySelector("[data-search] input, [data-search] select");
+    const fields = [...all("[data-search] input, [data-search] select"), ...all("[data-find] input")];
+    const search = fields.find((field) => field.checkVisibility());
     if (!search) return;
     event.preventDefault();
     search.closest("details")?.setAttribute("open", "");

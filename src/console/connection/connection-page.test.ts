@@ -96,12 +96,12 @@ test("the page explains how to connect an account when none is connected, and re
 
 test("the status says whether the connector runs, is paused, or has not reported for 30 seconds", async () => {
   const { page, report, merchant } = await connectedShop();
-  assert.match(await page(), /Stripe, test mode <span class="state bad">not running<[\s\S]*has not reported yet/);
+  assert.match(await page(), /Stripe, test mode <span class="tag bad">not running<[\s\S]*has not reported yet/);
   await report();
   const seenAt = at.ports.now();
   at.clock.serviceMs += 30_000;
   const running = await page();
-  assert.match(running, /Stripe, test mode <span class="state good">running</);
+  assert.match(running, /Stripe, test mode <span class="tag good">running</);
   assert.doesNotMatch(running, /does not run|npx dunlin/);
   at.clock.serviceMs += 1;
   const stopped = await page();
@@ -113,9 +113,9 @@ test("the status says whether the connector runs, is paused, or has not reported
   assert.match(stopped, /<code>npx dunlin connect stripe<\/code>/);
   await report();
   await pauseConnection(at.db, merchant.id, "stripe", at.ports.now(), "<ada@example.com>");
-  assert.match(await page(), /class="state warn">paused<[\s\S]*Paused by &lt;ada@example\.com&gt; since <time/);
+  assert.match(await page(), /class="tag warn">paused<[\s\S]*Paused by &lt;ada@example\.com&gt; since <time/);
   at.clock.serviceMs += MINUTE_MS;
-  assert.match(await page(), /class="state bad">not running<[\s\S]*does not run[\s\S]*Paused by/);
+  assert.match(await page(), /class="tag bad">not running<[\s\S]*does not run[\s\S]*Paused by/);
 });
 
 test("on a fast clock the connector counts as running for 30 seconds of real time", async () => {
@@ -125,9 +125,9 @@ test("on a fast clock the connector counts as running for 30 seconds of real tim
     const { page, report } = await connectedShop({ on: { ...on, ports: on.options.ports } as TestConsole });
     await report();
     clock.serviceMs += 3_000_000;
-    assert.match(await page(), /class="state good">running</);
+    assert.match(await page(), /class="tag good">running</);
     clock.serviceMs += 1;
-    assert.match(await page(), /class="state bad">not running</);
+    assert.match(await page(), /class="tag bad">not running</);
   } finally {
     await on.close();
   }
@@ -320,7 +320,7 @@ test("a developer pauses and resumes the connection, each is audited once, and a
   await developer.post(`${PAGE}/resume`);
   const resumed = (await connection())!;
   assert.deepEqual([resumed.pausedAt, resumed.pausedBy], [null, null]);
-  assert.match(await page(), /class="state good">running<[\s\S]*Pause charges and mails/);
+  assert.match(await page(), /class="tag good">running<[\s\S]*Pause charges and mails/);
   assert.deepEqual(await audited(), [
     [email, "connection.resumed", "stripe", {}],
     [email, "connection.paused", "stripe", {}],

@@ -174,7 +174,7 @@ ${pausedAt && formNotice("warn", html`Paused${pausedBy && ` by ${pausedBy}`} sin
 /** An invoice that became unpaid before shadow mode stays with Dunlin. */
 function shadowCard(owned: number, { may }: Visit): Html {
   const dunlinPercent = Math.round(DUNLIN_SHARE * 100);
-  return html`<div class="card">
+  return html`<div class="box">
 <p>Shadow mode is on: ${owned === 0 ? "nothing is charged yet" : `nothing is charged, except for the ${formatCount(owned)} earlier ${owned === 1 ? "invoice" : "invoices"} that Dunlin still handles`}. See <a href="/shadow">what Dunlin would have done</a>, and a <a href="/backtest">backtest on your history</a>.</p>
 ${
   may("experiments")
@@ -324,5 +324,5 @@ function pauseCard({ pausedAt }: Connection, mayPause: boolean): Html {
     pausedAt === null
       ? formButton("/connection/pause", "Pause charges and mails", {}, "danger")
       : formButton("/connection/resume", "Resume charges and mails", {}, "main");
-  return html`<div class="card"><p>While the connection is paused, Dunlin charges nothing and sends no mail. It still reads what happens in Stripe.</p>${mayPause && button}</div>`;
+  return html`<div class="box"><p>While the connection is paused, Dunlin charges nothing and sends no mail. It still reads what happens in Stripe.</p>${mayPause && button}</div>`;
 }

@@ -63,6 +63,8 @@ export interface Uplift {
   low: string;
   high: string;
   side: IntervalSide;
+  /** In minor units, for charts. */
+  values: { middle: number; low: number; high: number };
 }
 
 const formatSignedMoney = (minor: number, currency: string) =>
@@ -74,11 +76,11 @@ export function upliftsOf({ comparisons, verdict }: InterimAnalysis): Uplift[] {
   return comparisons.filter(isKnownComparison).flatMap((comparison) => {
     const { measure, dunlin, difference, lower, upper } = comparison;
     if (measure === COUNT_MEASURE || lower > upper) return [];
-    const [amount, low, high] = [difference, lower, upper].map((share) =>
-      formatSignedMoney(share * dunlin.due, measure),
+    const values = { middle: difference * dunlin.due, low: lower * dunlin.due, high: upper * dunlin.due };
+    const [amount, low, high] = [values.middle, values.low, values.high].map((minor) =>
+      formatSignedMoney(minor, measure),
     );
-    return [
-      { amount: amount!, currency: measure, low: low!, high: high!, side: intervalSide(effectInterval(comparison)) },
-    ];
+    const side = intervalSide(effectInterval(comparison));
+    return [{ amount: amount!, currency: measure, low: low!, high: high!, side, values }];
   });
 }

@@ -119,7 +119,7 @@ const experimentFacts = (experiment: Experiment, look: InterimAnalysis | null, z
 
 const stopForm = (id: string): Html => html`
 <details class="more"><summary>Stop the experiment</summary>
-<form method="post" action="/experiments/${id}/stop" class="card"><p>New invoices will not take part, and you cannot restart this experiment. Open cases keep their arm until they end, and Dunlin handles all new ones.</p>
+<form method="post" action="/experiments/${id}/stop" class="box"><p>New invoices will not take part, and you cannot restart this experiment. Open cases keep their arm until they end, and Dunlin handles all new ones.</p>
 ${formField({ label: "Reason", name: "reason", maxlength: 200, hint: "For the audit log." })}
 <button class="danger">Stop the experiment</button></form></details>`;
 

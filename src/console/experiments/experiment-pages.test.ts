@@ -191,7 +191,7 @@ test("money is not a headline when its range includes zero, even if the verdict 
   const { body: overview } = await browser.get("/overview");
   assert.match(
     overview,
-    /Measured by the number of invoices: <span class="state good">recovers more<\/span> Dunlin recovers more/,
+    /Measured by the number of invoices: <span class="tag good">recovers more<\/span> Dunlin recovers more/,
   );
   assert.match(overview, /<li>EUR: not clear yet <small>between −EUR\u00a0[\d,.]+ and \+EUR/);
   assert.doesNotMatch(overview, /class="effect/);

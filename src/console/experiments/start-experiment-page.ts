@@ -74,7 +74,7 @@ function startPage(running: Experiment | null, typed: URLSearchParams, problem: 
       : html`${problem && formNotice("bad", problem)}
 <p class="text">A hash assigns each customer to an arm for good. In Dunlin's arm, your system gets instructions. In the other arm, your own system retries, and Dunlin only
 observes what it recovers. You can stop an experiment but not change it, because results of different splits cannot be combined.</p>
-<form method="post" action="/experiments" class="card">
+<form method="post" action="/experiments" class="box">
 ${formField({ label: "Name", name: "name", value: value("name", ""), required: true, placeholder: "Dunlin or the old schedule" })}
 ${formField({ label: "Dunlin's share of customers, percent", name: "share", type: "number", value: value("share", "50"), required: true, hint: "50 gives the fastest result. With 90, one customer in ten is in the holdout and the result takes longer." })}
 ${formField({ label: "Calibration, days", name: "calibrationDays", type: "number", value: value("calibrationDays", "0"), required: true, hint: "During this time your own system handles both arms, to check that they are alike." })}

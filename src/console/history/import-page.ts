@@ -74,7 +74,7 @@ const DECIMAL_MARK_CHOICES = [
 
 /** Each button has its own path, so that the purpose is known before the file arrives. */
 const uploadForm = (typed: URLSearchParams): Html => html`
-<form method="post" action="/import/check" enctype="multipart/form-data" class="card" data-upload="${UPLOAD_BYTES_MAX}">
+<form method="post" action="/import/check" enctype="multipart/form-data" class="box" data-upload="${UPLOAD_BYTES_MAX}">
 ${selectField(
   "Kind of record",
   "kind",

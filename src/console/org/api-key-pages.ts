@@ -108,17 +108,17 @@ const permissionLabels = (permissions: readonly Permission[]): HtmlPart =>
 
 function keyState(key: ApiKey, zone: string, now: Date): Html {
   const { revokedAt, expiresAt } = key;
-  if (revokedAt) return html`<span class="state">revoked</span><br><small>${timeElement(revokedAt, zone)}</small>`;
-  if (expiresAt === null) return html`<span class="state good">active</span>`;
+  if (revokedAt) return html`<span class="tag">revoked</span><br><small>${timeElement(revokedAt, zone)}</small>`;
+  if (expiresAt === null) return html`<span class="tag good">active</span>`;
   const kind = expiresAt <= now ? "" : endsSoon(key, now) ? "warn" : "good";
-  return html`<span class="state ${kind}">${expiresAt <= now ? "expired" : "active until"}</span><br><small>${timeElement(expiresAt, zone)}</small>`;
+  return html`<span class="tag ${kind}">${expiresAt <= now ? "expired" : "active until"}</span><br><small>${timeElement(expiresAt, zone)}</small>`;
 }
 
 /** @param id  of the new key, so that a form sent twice creates one key */
 export const newKeyPage = ({ form }: Visit, id: string, problem: string | null): Page => ({
   title: "New API key",
   body: html`${problem && formNotice("bad", problem)}
-<form method="post" action="/org/api_keys" class="card">
+<form method="post" action="/org/api_keys" class="box">
 <fieldset><legend>Permissions</legend>${PERMISSIONS.map((permission) => html`<label class="check"><input type="checkbox" name="permission" value="${permission}"${form.getAll("permission").includes(permission) ? html` checked` : ""}> <span>${PERMISSION_LABELS[permission]} <small><code>${permission}</code></small></span></label>`)}</fieldset>
 ${selectField("Expires", "expires", EXPIRIES, form.get("expires") ?? "never")}
 ${formField({ label: "Date", name: "date", type: "date", value: form.get("date") ?? "", hint: "Only for “On the date below”. The key is refused from the start of this day." })}
@@ -179,12 +179,12 @@ ${
     !successor &&
     html`<section><h2>Rotate</h2>
 ${usedMs !== null && usedMs < HOUR_MS && formNotice("warn", "The key was used within the last hour. Choose an overlap, so that your programs have time to switch.")}
-<form method="post" action="/org/api_keys/${key.id}/rotate" class="card">
+<form method="post" action="/org/api_keys/${key.id}/rotate" class="box">
 <fieldset><legend>Current key</legend>${ROTATION_OVERLAPS.map(([value, words]) => html`<label class="check"><input type="radio" name="overlap" value="${value}"${value === "24h" ? html` checked` : ""}> <span>${value === "now" ? "stops working now" : `still works ${words}`}</span></label>`)}</fieldset>
 ${hiddenFields({ id })}<button class="main">Create the new key</button></form></section>`
   }
 <section><h2>Revoke</h2>
-<form method="post" action="/org/api_keys/${key.id}/revoke" class="card">
+<form method="post" action="/org/api_keys/${key.id}/revoke" class="box">
 <p>The key is refused for good, everywhere within a second.</p>
 ${formField({ label: "Last four characters of the key", name: "confirm", maxlength: 4, required: true })}
 <button class="danger">Revoke</button></form></section></div>`

@@ -25,7 +25,7 @@ export async function membersPage(
 ${memberTable(members, visit, roles)}
 ${invites.length > 0 && html`<h2>Open invites</h2>${inviteTable(invites, visit)}`}
 <section><h2>Invite a member</h2>
-<form method="post" action="/org/members/invite" class="card">
+<form method="post" action="/org/members/invite" class="box">
 ${formField({ label: "E-mail", name: "email", type: "email", hint: `If you enter an address, only that person can use the link${mailer === null ? "" : ", and Dunlin e-mails it"}. Otherwise anyone with the link can join.` })}
 ${selectField("Role", "role", choices, "viewer")}
 <button class="main">Invite</button></form></section>

@@ -79,7 +79,7 @@ ${factList([
   ["Merchants", memberships.map(({ name, role }) => html`${name} <span class="soft">as ${role}</span><br>`)],
 ])}
 <section><h2>Display</h2>
-<form method="post" action="/account" class="card">
+<form method="post" action="/account" class="box">
 ${selectField(
   "Time zone",
   "zone",
@@ -98,7 +98,7 @@ ${selectField(
 )}
 <button class="main">Save</button></form></section>
 <section><h2>Password</h2>
-<form method="post" action="/account/password" class="card">
+<form method="post" action="/account/password" class="box">
 ${person.password === null ? html`<p>You sign in without a password. You can also set one within 10 minutes after signing in.</p>` : formField({ label: "Current password", name: "former", type: "password", required: true, autocomplete: "current-password" })}
 ${formField({ label: "New password", name: "password", type: "password", required: true, autocomplete: "new-password", hint: "At least 12 characters." })}
 <button class="main">${person.password === null ? "Set a password" : "Change the password"}</button></form></section>

@@ -164,7 +164,7 @@ function stopForm(open: Case): Html {
   if (obstacle !== null) return html`<p class="text soft">${obstacle}</p>`;
   return html`
 <details class="more"><summary>Stop recovery</summary>
-<form method="post" action="/invoices/stop" class="card">${hiddenFields({ invoiceId: open.invoiceId, caseId: open.id })}
+<form method="post" action="/invoices/stop" class="box">${hiddenFields({ invoiceId: open.invoiceId, caseId: open.id })}
 <p>Dunlin sends no more instructions for this invoice, withdraws undelivered ones, and sends <code>complete_dunning</code> to your endpoint. You cannot undo this. Recovery restarts only if the invoice is settled and then becomes unpaid again.</p>
 ${formField({ label: "Reason", name: "reason", maxlength: REASON_CHARS_MAX, hint: "For the audit log." })}
 <button class="danger">Stop recovery for this invoice</button></form></details>`;

@@ -1,272 +1,312 @@
-import { COUNT_MEASURE, type Experiment } from "../../domain/experiment.ts";
+import { type Period, periodBefore } from "../../analytics/period.ts";
+import { rateInterval, toRow } from "../../analytics/recovery-breakdown.ts";
+import { isInView, type ReportingView, sumInView } from "../../analytics/reporting-money.ts";
+import { minorDigitsOf } from "../../domain/currency.ts";
+import { DAY_MS } from "../../domain/durations.ts";
 import type { Merchant } from "../../domain/merchant.ts";
 import { REPORTING_GRACE_DAYS } from "../../experiments/experiments.ts";
-import type { InterimAnalysis } from "../../experiments/statistics/interim-analysis.ts";
 import type { Tx } from "../../postgres/database.ts";
-import { countUndelivered, type UndeliveredCounts } from "../../tables/delivery-figures.ts";
-import { listInterimAnalyses } from "../../tables/experiment-results.ts";
-import { listExperiments } from "../../tables/experiments.ts";
-import { countFailed, type Outcome, type OutcomeSum, sumEnded, sumInvoices } from "../../tables/invoice-list.ts";
+import { type Outcome, type OutcomeSum, sumInvoices } from "../../tables/invoice-list.ts";
 import { findMerchant } from "../../tables/merchants.ts";
+import { measureDesignEffect, type RecoverySum, sumRecovery } from "../../tables/recovery-sums.ts";
 import type { Console } from "../console.ts";
 import { endpointNotice } from "../endpoint-notice.ts";
-import { type Uplift, upliftsOf, verdictState } from "../experiments/experiment-effect.ts";
-import { type Html, type HtmlPart, html } from "../html.ts";
+import { type Html, html } from "../html.ts";
 import type { Page } from "../page-layout.ts";
-import { enumReader, parsePageQuery } from "../page-query.ts";
-import { type Bar, barChart } from "../show/bar-chart.ts";
+import { parsePageQuery, withQuery } from "../page-query.ts";
 import { CA_HINT, ingestCommand } from "../show/curl-commands.ts";
 import { formNotice } from "../show/form-fields.ts";
-import { formatCount, formatMoney, formatShare } from "../show/number-format.ts";
-import { commandHint, table } from "../show/table.ts";
-import { formatDay, parseDatetimeLocal, toDatetimeLocal } from "../show/time-format.ts";
+import {
+  formatCount,
+  formatMoney,
+  formatMoneyAxis,
+  formatMoneyShort,
+  formatShare,
+  formatShareRange,
+} from "../show/number-format.ts";
+import { card, changeOf, type FigureCell, figureStrip } from "../show/parts.ts";
+import { rateMini, type StepBar, stepBars } from "../show/plots.ts";
+import { commandHint } from "../show/table.ts";
 import type { Visit } from "../visit.ts";
-import { OUTCOME_LABELS } from "./invoice-list-page.ts";
-
-const DAY_RANGES = ["7", "28", "90"] as const;
-const QUERY_READERS = { days: enumReader(DAY_RANGES) };
+import { addedCard, type ExperimentResult, latestExperiment } from "./added-card.ts";
+import { PERIOD_READERS, periodTools, periodWords, readPeriod, readView } from "./period-tools.ts";
 
 export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
   page("/overview", null, async (visit): Promise<Page> => {
-    const { days = "28" } = parsePageQuery(visit.query, QUERY_READERS);
+    const query = parsePageQuery(visit.query, PERIOD_READERS);
     const { db, merchantId, person } = visit;
     const now = ports.now();
-    // The range includes today.
-    const from = daysAgo(Number(days) - 1, now, person.zone);
+    const period = readPeriod(query, now, person.zone);
     const merchant = await findMerchant(db, merchantId);
-    const isShadow = merchant?.shadow ?? false;
-    const maturityDays = (merchant?.windowDays ?? 0) + REPORTING_GRACE_DAYS;
-    const matureSince = (n: number) => daysAgo(maturityDays + n, now, person.zone);
-    const [weeks, matureCases, open, watched, undelivered, latestResult] = await Promise.all([
-      loadEndedWeeks(db, merchantId, from, now, person.zone),
-      countFailed(db, merchantId, matureSince(Number(days)), matureSince(0)),
-      sumInvoices(db, merchantId, { outcome: "open" }),
-      isShadow ? sumInvoices(db, merchantId, { outcome: "watched" }) : [],
-      countUndelivered(db, merchantId),
-      latestExperiment(db, merchantId),
-    ]);
-    const ended = sumWeeks(weeks.filter(({ isInRange }) => isInRange));
-    const tools = html`${DAY_RANGES.map((each) => html`<a class="button" href="/overview?days=${each}"${each === days ? html` aria-current="page"` : ""}>${each} days</a>`)}`;
-    const isEmpty = [ended, open, watched, weeks, matureCases].every(({ length }) => length === 0);
+    const before = periodBefore(period, person.zone);
+    const view = await readView(visit, before.from, query.currency);
+    const data = await loadOverview(db, merchantId, merchant, period, before, view);
+    const isEmpty = [data.ended, data.open, data.watched, data.mature].every(({ length }) => length === 0);
     return {
       title: "Overview",
-      tools,
-      body: html`${isShadow && formNotice("warn", SHADOW_NOTICE)}${merchant && !(isEmpty && merchant.webhookUrl === null) && endpointNotice(merchant, visit)}
-${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figureTiles({ ended, matureCases, maturityDays, open, weeks, undelivered, from, days, now, latestResult, isShadow }, visit)}`,
+      tools: isEmpty ? null : periodTools(visit, period, view, now),
+      body: html`${merchant?.shadow && formNotice("warn", SHADOW_NOTICE)}${merchant && !(isEmpty && merchant.webhookUrl === null) && endpointNotice(merchant, visit)}
+${
+  isEmpty
+    ? firstSteps(visit, merchant, baseUrl, caPath)
+    : html`
+${moneyCard(data, visit, now)}
+${figures(data, visit)}
+${addedCard(data.result, merchant?.shadow ?? false, visit)}
+${currencyCard(data, visit)}`
+}`,
     };
   });
 }
 
 const SHADOW_NOTICE = html`Shadow mode is on. Your own system retries invoices that become unpaid now; Dunlin only logs what it would do. <a href="/shadow">Compare the two</a>`;
 
-function daysAgo(n: number, now: Date, zone: string): Date {
-  const date = new Date(`${toDatetimeLocal(now, zone).slice(0, 10)}T00:00:00Z`);
-  date.setUTCDate(date.getUTCDate() - n);
-  return parseDatetimeLocal(`${date.toISOString().slice(0, 10)}T00:00`, zone)!;
-}
-
-const sumWeeks = (weeks: readonly WeekTotals[]): OutcomeSum[] =>
-  [...Map.groupBy(weeks, ({ outcome, currency }) => `${currency} ${outcome}`)]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, rows]) => ({
-      outcome: rows[0]!.outcome,
-      currency: rows[0]!.currency,
-      n: rows.reduce((total, { n }) => total + n, 0),
-      amount: String(rows.reduce((total, { amount }) => total + BigInt(amount), 0n)),
-    }));
-
-interface WeekTotals extends OutcomeSum {
-  /** Its Monday, such as 2026-03-09. */
-  week: string;
-  /** The cases ended within the range. Its first week may start earlier. */
-  isInRange: boolean;
-}
-
-/** From Monday in `zone`. The first week is complete. */
-async function loadEndedWeeks(tx: Tx, merchantId: string, from: Date, now: Date, zone: string): Promise<WeekTotals[]> {
-  const weeks = listWeeksSince(from, now, zone);
-  const starts = weeks.map(({ start }) => start);
-  // Includes cases that end right now.
-  const end = new Date(now.getTime() + 1);
-  const bounds = [...starts, end];
-  if (from > starts[0]!) bounds.splice(1, 0, from);
-  return (await sumEnded(tx, merchantId, bounds)).map(({ span, ...sum }) => {
-    const since = bounds[span]!;
-    return { ...sum, week: weeks.findLast(({ start }) => start <= since)!.monday, isInRange: since >= from };
-  });
-}
-
-function listWeeksSince(from: Date, now: Date, zone: string): { monday: string; start: Date }[] {
-  const date = new Date(`${toDatetimeLocal(from, zone).slice(0, 10)}T00:00:00Z`);
-  date.setUTCDate(date.getUTCDate() - ((date.getUTCDay() + 6) % 7));
-  const weeks = [];
-  for (;;) {
-    const monday = date.toISOString().slice(0, 10);
-    const start = parseDatetimeLocal(`${monday}T00:00`, zone)!;
-    if (start > now) return weeks;
-    weeks.push({ monday, start });
-    date.setUTCDate(date.getUTCDate() + 7);
-  }
-}
-
 interface OverviewData {
-  ended: readonly OutcomeSum[];
-  /** Their window and grace period are over. */
-  matureCases: readonly Pick<OutcomeSum, "outcome" | "n">[];
+  period: Period;
+  before: Period;
+  view: ReportingView;
   maturityDays: number;
+  /** By step, outcome and currency. */
+  ended: readonly RecoverySum[];
+  endedBefore: readonly RecoverySum[];
+  /** Of the whole period before, up to the same time. */
+  totalBefore: readonly RecoverySum[];
+  /** Cases that failed long enough ago to be over, in spans as long as the periods. */
+  mature: readonly RecoverySum[];
+  matureSpan: { from: Date; to: Date };
+  matureBefore: readonly RecoverySum[];
+  designEffect: number;
   open: readonly OutcomeSum[];
-  weeks: readonly WeekTotals[];
-  undelivered: UndeliveredCounts;
-  from: Date;
-  days: string;
-  now: Date;
-  latestResult: ExperimentResult | null;
-  isShadow: boolean;
+  watched: readonly OutcomeSum[];
+  result: ExperimentResult | null;
 }
 
-interface ExperimentResult {
-  experiment: Experiment;
-  analysis: InterimAnalysis | null;
-}
-
-async function latestExperiment(tx: Tx, merchantId: string): Promise<ExperimentResult | null> {
-  const [experiment] = await listExperiments(tx, merchantId);
-  if (!experiment) return null;
-  const [analysis = null] = await listInterimAnalyses<InterimAnalysis>(tx, merchantId, experiment.id, 1);
-  return { experiment, analysis };
-}
-
-const countCases = (sums: OverviewData["matureCases"], outcomes: readonly Outcome[]) =>
-  sums.filter(({ outcome }) => outcomes.includes(outcome)).reduce((total, { n }) => total + n, 0);
-const sumAmounts = (sums: readonly OutcomeSum[], outcome: Outcome) =>
-  sums.filter((sum) => sum.outcome === outcome).map(({ amount, currency }) => formatMoney(amount, currency));
-
-function figureTiles(data: OverviewData, visit: Visit): Html {
-  const { ended, open, weeks, from, days, now } = data;
-  const since = from.toISOString();
-  const recovered = countCases(ended, ["recovered"]);
-  const link = (outcome: Outcome, words: HtmlPart) =>
-    html`<a href="/invoices?outcome=${outcome}&amp;endedFrom=${encodeURIComponent(since)}">${words}</a>`;
-  const amounts = sumAmounts(ended, "recovered");
-  return html`
-<p class="lead">Recovered in the last ${days} days${amounts.length === 0 && ": nothing yet"}</p>
-${amounts.length > 0 && html`<ul class="amounts">${amounts.map((amount) => html`<li>${amount}</li>`)}</ul>`}
-<p class="text">From ${link("recovered", formatCount(recovered))} ${recovered === 1 ? "invoice" : "invoices"} paid since ${formatDay(toDatetimeLocal(from, visit.person.zone).slice(0, 10))} after an instruction from Dunlin succeeded.</p>
-${addedTile(data, visit)}
-<div class="tiles">
-${rateTile(data)}
-${tile("In recovery now", html`<a href="/invoices?outcome=open">${formatCount(countCases(open, ["open"]))}</a>`, sumAmounts(open, "open").join(", ") || "no open cases")}
-${tile("Paid without an instruction", link("paid", formatCount(countCases(ended, ["paid"]))), "by the customer or by your own retries")}
-${tile("Not recovered", link("lost", formatCount(countCases(ended, ["lost"]))), sumAmounts(ended, "lost").join(", ") || "no cases")}
-${deliveryTile(data)}
-</div>
-<h2>Cases by the week they ended</h2>
-<p class="text">A paid case ends at once, the others when their window ends. While the number of cases grows, these shares are higher than the recovery rate.</p>
-${weekChart(weeks, now, visit.person.zone)}
-<h2>By currency</h2>
-${currencyTable(ended, open, since)}`;
-}
-
-/** By failure time. By end time too many cases would be paid, because unpaid ones are still open. */
-function rateTile({ matureCases, days, maturityDays }: OverviewData): Html {
-  const recovered = countCases(matureCases, ["recovered"]);
-  const all = countCases(matureCases, ["recovered", "paid", "lost"]);
-  const range = `failed ${maturityDays} to ${maturityDays + Number(days)} days ago`;
-  return tile(
-    "Recovery rate",
-    formatShare(recovered, all),
-    all === 0
-      ? `no cases ${range}; newer cases may still be open`
-      : `${formatCount(recovered)} of ${formatCount(all)} ${all === 1 ? "case" : "cases"} that ${range}; newer cases may still be open`,
-  );
-}
-
-function deliveryTile({ undelivered: { exhausted, waiting, failed } }: OverviewData): Html {
-  return tile(
-    "Failed deliveries",
-    exhausted === 0 ? "none" : html`<a href="/deliveries?state=exhausted">${formatCount(exhausted)}</a>`,
-    `${formatCount(waiting)} waiting for an attempt${failed > 0 ? `, ${formatCount(failed)} of them after a failed one` : ""}`,
-  );
-}
-
-function addedTile({ latestResult, isShadow }: OverviewData, { may }: Visit): Html {
-  if (latestResult === null)
-    return html`<p class="text">Only an experiment can show how much would have been paid without Dunlin, and none has been run. ${
-      isShadow
-        ? "You can start one when shadow mode is off."
-        : may("experiments")
-          ? html`<a href="/experiments/new">Start an experiment</a>`
-          : html`An owner or admin can start one under Experiments.`
-    }</p>`;
-  const { experiment, analysis } = latestResult;
-  const link = html`<a href="/experiments/${experiment.id}">${experiment.name}</a>`;
-  const amounts = analysis ? upliftsOf(analysis) : [];
-  const verdictText = analysis?.verdict.words ?? "Dunlin has not analyzed it yet.";
-  if (analysis?.verdict.outcome === "void")
-    return formNotice("bad", html`The experiment ${link} cannot show what Dunlin added. ${verdictText}`);
-  return html`<section class="added"><h2>What Dunlin added, measured by the experiment ${link}</h2>
-<p class="text">${analysis && html`Measured by ${experiment.primary === COUNT_MEASURE ? "the number of invoices" : `money in ${experiment.primary}`}: ${verdictState(analysis.verdict.outcome)}`} ${verdictText}</p>
-${amounts.length > 0 && html`<p class="text">Amounts show how much more Dunlin recovered than your own system would have, for all invoices in Dunlin's arm that are old enough to count:</p><ul class="amounts">${amounts.map(addedAmount)}</ul>`}
-<p class="text soft">The rest of this page excludes the holdout.</p></section>`;
-}
-
-/** The verdict may be about another measure, so an amount needs an interval without zero. */
-const addedAmount = ({ amount, currency, low, high, side }: Uplift): Html =>
-  side === ""
-    ? html`<li>${currency}: not clear yet <small>between ${low} and ${high}</small></li>`
-    : html`<li><span class="effect ${side}">${amount}</span> <small>between ${low} and ${high}</small></li>`;
-
-const tile = (name: string, figure: HtmlPart, words: HtmlPart): Html =>
-  html`<section class="tile"><h2>${name}</h2><p class="figure">${figure}</p><p><small>${words}</small></p></section>`;
-
-function weekChart(weeks: OverviewData["weeks"], now: Date, zone: string): Html {
-  const thisWeek = listWeeksSince(now, now, zone)[0]!.monday;
-  const bars = [...Map.groupBy(weeks, ({ week }) => week)].map(([week, rows]): Bar => {
-    const of = (...outcomes: Outcome[]) =>
-      rows.filter(({ outcome }) => outcomes.includes(outcome)).reduce((total, { n }) => total + n, 0);
-    return {
-      label: formatDay(week).slice(0, -5),
-      part: of("recovered"),
-      rest: of("paid", "lost"),
-      isOpen: week === thisWeek,
-    };
-  });
-  const parts = bars.map(({ label, part, rest }) => `week of ${label} ${formatShare(part, part + rest)}`);
-  return barChart(
-    `Share of cases that ended recovered: ${parts.join(", ")}`,
-    { part: "recovered", rest: "others", each: "Week of" },
-    bars,
-  );
-}
-
-const OUTCOMES_SHOWN = ["recovered", "paid", "lost"] as const;
-
-function currencyTable(ended: readonly OutcomeSum[], open: readonly OutcomeSum[], since: string): Html {
-  const currencies = [...new Set([...ended, ...open].map(({ currency }) => currency))].sort();
-  const cell = (sums: readonly OutcomeSum[], outcome: Outcome, currency: string): HtmlPart => {
-    const sum = sums.find((each) => each.outcome === outcome && each.currency === currency);
-    return sum === undefined
-      ? html`<span class="soft">–</span>`
-      : html`${formatMoney(sum.amount, currency)} <small><a href="/invoices?outcome=${outcome}&amp;currency=${currency}${outcome === "open" ? "" : `&endedFrom=${encodeURIComponent(since)}`}">${formatCount(sum.n)}</a></small>`;
+async function loadOverview(
+  db: Tx,
+  merchantId: string,
+  merchant: Merchant | null,
+  period: Period,
+  before: Period,
+  view: ReportingView,
+): Promise<OverviewData> {
+  const maturityDays = (merchant?.windowDays ?? 0) + REPORTING_GRACE_DAYS;
+  const shifted = (at: Date) => new Date(at.getTime() - maturityDays * DAY_MS);
+  const [from, to, earlier] = [shifted(period.from), shifted(period.to), shifted(before.from)];
+  const [ended, endedBefore, totalBefore, mature, designEffect, open, watched, result] = await Promise.all([
+    sumRecovery(db, merchantId, "ended", period.bounds),
+    sumRecovery(db, merchantId, "ended", before.bounds),
+    sumRecovery(db, merchantId, "ended", [before.from, before.to]),
+    sumRecovery(db, merchantId, "all", [earlier, from, to]),
+    measureDesignEffect(db, merchantId, from, to),
+    sumInvoices(db, merchantId, { outcome: "open" }),
+    merchant?.shadow ? sumInvoices(db, merchantId, { outcome: "watched" }) : [],
+    latestExperiment(db, merchantId),
+  ]);
+  return {
+    ...{ period, before, view, maturityDays, ended, endedBefore, totalBefore, designEffect, open, watched, result },
+    mature: mature.filter(({ span }) => span === 1),
+    matureBefore: mature.filter(({ span }) => span === 0),
+    matureSpan: { from, to },
   };
-  return table(
-    "By currency",
-    [
-      { head: "Currency", cell: (currency: string) => currency },
-      ...OUTCOMES_SHOWN.map((outcome) => ({
-        head: OUTCOME_LABELS[outcome].replace(/^./, (first) => first.toUpperCase()),
-        cell: (currency: string) => cell(ended, outcome, currency),
-        numeric: true,
-      })),
-      { head: "In recovery now", cell: (currency: string) => cell(open, "open", currency), numeric: true },
-    ],
-    currencies,
+}
+
+const sumOutcome = (sums: readonly RecoverySum[], outcome: Outcome, view: ReportingView) => {
+  const found = sums.filter(({ value }) => value === outcome);
+  return {
+    n: found.filter((sum) => isInView(sum, view)).reduce((total, { n }) => total + n, 0),
+    amount: sumInView(found, ({ amount }) => amount, view),
+  };
+};
+
+/** "≈" marks converted money. */
+const shown = (amount: bigint, view: ReportingView) =>
+  `${view.isConverted ? "≈ " : ""}${formatMoneyShort(amount, view.currency)}`;
+
+const STEP_WORDS = { day: "day", week: "week", month: "month" } as const;
+
+function moneyCard(
+  { period, before, view, ended, endedBefore, totalBefore }: OverviewData,
+  { path, query, person: { zone } }: Visit,
+  now: Date,
+): Html {
+  const total = sumOutcome(ended, "recovered", view);
+  const past = sumOutcome(totalBefore, "recovered", view);
+  const step = STEP_WORDS[period.step];
+  const rows = period.bounds.slice(0, -1).map((from, index): StepRow => {
+    const to = period.bounds[index + 1]!;
+    const of = (sums: readonly RecoverySum[]) =>
+      sumOutcome(
+        sums.filter(({ span }) => span === index),
+        "recovered",
+        view,
+      );
+    const [value, earlier] = [of(ended), of(endedBefore)];
+    return { from, to, value, before: earlier, isOpen: to > now };
+  });
+  const name = (row: StepRow) => stepLabel(row.from, period.step, zone);
+  const major = (amount: bigint) => Number(amount) / 10 ** minorDigitsOf(view.currency);
+  const bars = rows.map(
+    (row): StepBar => ({
+      label: name(row),
+      value: major(row.value.amount),
+      before: major(row.before.amount),
+      isOpen: row.isOpen,
+      words: `${name(row)}: ${formatMoney(row.value.amount, view.currency)}${row.isOpen ? `, the ${step} is not over` : ""}. Before: ${formatMoney(row.before.amount, view.currency)}.`,
+      href: invoicesHref("recovered", row.from, row.to, view),
+    }),
+  );
+  const words = bars.map((bar) => bar.words).join(" ");
+  const legend = html`<span class="legend"><span><svg viewBox="0 0 12 12"><rect class="c-bar" width="12" height="12" rx="2"/></svg>this period</span><span><svg viewBox="0 0 12 12"><rect class="c-prev" x=".5" y=".5" width="11" height="11" rx="2"/></svg>before</span>${rows.some(({ isOpen }) => isOpen) && html`<span><svg viewBox="0 0 12 12"><rect class="c-part" width="12" height="12" rx="2"/></svg>${step} not over</span>`}</span>`;
+  return card(
+    {
+      title: `Recovered money by ${step}`,
+      side: legend,
+      kind: "mb",
+      foot: html`<span>Paid after a retry or a card change that Dunlin asked for, by the day on which the payment was reported. ${periodWords(period, zone)}.</span>${numbersOf(rows, name, view)}`,
+    },
+    html`<div class="in"><p class="figure"><a href="${invoicesHref("recovered", period.from, period.to, view)}" title="${formatMoney(total.amount, view.currency)}">${shown(total.amount, view)}</a></p>
+<p class="small soft">${changeOf(total.amount, past.amount)} against <a href="${withQuery(path, query, { period: null, from: dayOf(before.from, zone), to: dayOf(new Date(before.to.getTime() - 1), zone) })}">${shown(past.amount, view)}</a> from ${periodWords(before, zone)}${view.isConverted && ", both at the same rates"}</p>
+<div class="chart-gap">${stepBars(`Recovered money by ${step}. ${words}`, bars, (value) => formatMoneyAxis(value, view.currency))}</div></div>`,
+  );
+}
+
+const dayOf = (at: Date, zone: string) =>
+  new Intl.DateTimeFormat("en-CA", { timeZone: zone, year: "numeric", month: "2-digit", day: "2-digit" }).format(at);
+
+interface StepRow {
+  from: Date;
+  to: Date;
+  value: { n: number; amount: bigint };
+  before: { n: number; amount: bigint };
+  isOpen: boolean;
+}
+
+function stepLabel(from: Date, step: Period["step"], zone: string): string {
+  const format =
+    step === "month" ? ({ month: "short", year: "2-digit" } as const) : ({ day: "numeric", month: "short" } as const);
+  return new Intl.DateTimeFormat("en-GB", { timeZone: zone, ...format }).format(from);
+}
+
+function numbersOf(rows: readonly StepRow[], name: (row: StepRow) => string, view: ReportingView): Html {
+  const line = (row: StepRow) =>
+    html`<tr><th scope="row">${name(row)}${row.isOpen && html` <small>not over</small>`}</th><td class="num"><a href="${invoicesHref("recovered", row.from, row.to, view)}">${formatCount(row.value.n)}</a></td><td class="num">${formatMoney(row.value.amount, view.currency)}</td><td class="num">${formatMoney(row.before.amount, view.currency)}</td></tr>\n`;
+  return html`<details class="more"><summary>Show the numbers</summary><table class="small-table"><thead><tr><th scope="col">From</th><th scope="col" class="num">Invoices</th><th scope="col" class="num">Recovered</th><th scope="col" class="num">Before</th></tr></thead><tbody>${rows.map(line)}</tbody></table></details>`;
+}
+
+/** The rows behind a figure of ended cases. */
+function invoicesHref(outcome: Outcome, from: Date, to: Date, view: ReportingView): string {
+  const query = new URLSearchParams({ outcome, endedFrom: from.toISOString(), endedTo: to.toISOString() });
+  if (!view.isConverted && view.currencies.length > 1) query.set("currency", view.currency);
+  return `/invoices?${query}`;
+}
+
+function figures(data: OverviewData, { person: { zone } }: Visit): Html {
+  const { view, ended, totalBefore, open, period, maturityDays, matureSpan } = data;
+  const rate = toRow(
+    "",
+    data.mature.filter((sum) => isInView(sum, view)),
+    view,
+    data.designEffect,
+  );
+  const past = toRow(
+    "",
+    data.matureBefore.filter((sum) => isInView(sum, view)),
+    view,
+    data.designEffect,
+  );
+  const inRecovery = open.filter((sum) => isInView(sum, view));
+  const countOf = (n: number) => `${formatCount(n)} ${n === 1 ? "invoice" : "invoices"}`;
+  const outcome = (name: string, key: Outcome): FigureCell => {
+    const [present, earlier] = [sumOutcome(ended, key, view), sumOutcome(totalBefore, key, view)];
+    return {
+      name,
+      value: html`<a href="${invoicesHref(key, period.from, period.to, view)}">${shown(present.amount, view)}</a>`,
+      notes: [countOf(present.n), `Before: ${shown(earlier.amount, view)}`],
+    };
+  };
+  const openQuery = !view.isConverted && view.currencies.length > 1 ? `&currency=${view.currency}` : "";
+  return figureStrip([
+    {
+      name: "Recovery rate",
+      value: rate.n === 0 ? html`<span class="soft">none yet</span>` : formatShare(rate.recovered, rate.n),
+      notes:
+        rate.n === 0
+          ? [`An invoice counts ${maturityDays} days after it failed.`]
+          : [
+              html`<span title="95% interval">${formatShareRange(rate.interval!)}</span>, of ${countOf(rate.n)} that failed ${periodWords(matureSpan, zone)}`,
+              past.n === 0
+                ? "Younger invoices may still be paid."
+                : `Before: ${formatShare(past.recovered, past.n)}. ${rateChange(rate, past, data.designEffect)}`,
+            ],
+    },
+    {
+      name: "In recovery now",
+      value: html`<a href="/invoices?outcome=open${openQuery}">${shown(
+        sumInView(inRecovery, ({ amount }) => amount, view),
+        view,
+      )}</a>`,
+      notes: [countOf(inRecovery.reduce((total, { n }) => total + n, 0))],
+    },
+    outcome("Not recovered", "lost"),
+    outcome("Paid without an instruction", "paid"),
+  ]);
+}
+
+/** A difference counts only if its interval leaves zero out. */
+function rateChange(
+  one: { n: number; recovered: number },
+  other: { n: number; recovered: number },
+  designEffect: number,
+): string {
+  const [now, before] = [
+    rateInterval(one.recovered, one.n, designEffect)!,
+    rateInterval(other.recovered, other.n, designEffect)!,
+  ];
+  const difference = one.recovered / one.n - other.recovered / other.n;
+  const half = Math.hypot((now.high - now.low) / 2, (before.high - before.low) / 2);
+  return Math.abs(difference) <= half ? "No clear change." : difference > 0 ? "Clearly higher." : "Clearly lower.";
+}
+
+function currencyCard(data: OverviewData, { path, query }: Visit): Html {
+  const { ended, totalBefore, mature, open, view, period, designEffect } = data;
+  const count = (of: "n" | "recovered") => mature.reduce((total, sum) => total + sum[of], 0);
+  const mean = count("n") === 0 ? null : count("recovered") / count("n");
+  const rows = view.currencies.map((currency) => {
+    const own: ReportingView = { ...view, currency, isConverted: false };
+    const rate = toRow(
+      "",
+      mature.filter((sum) => sum.currency === currency),
+      own,
+      designEffect,
+    );
+    const recovered = sumOutcome(ended, "recovered", own);
+    const past = sumOutcome(totalBefore, "recovered", own);
+    const opened = open.filter((sum) => sum.currency === currency);
+    return html`<tr><th scope="row" class="a"><a href="${withQuery(path, query, { currency })}">${currency}</a></th>
+<td class="num b">${formatMoney(recovered.amount, currency)} <small><a href="${invoicesHref("recovered", period.from, period.to, { ...own, currencies: ["", ""] })}">${formatCount(recovered.n)}</a></small></td>
+<td class="num opt soft">${formatMoney(past.amount, currency)}</td><td class="num">${changeOf(recovered.amount, past.amount)}</td>
+<td class="num c">${rate.n === 0 ? html`<span class="soft">–</span>` : html`${formatShare(rate.recovered, rate.n)} <small>${formatShareRange(rate.interval!)}</small>`}</td>
+<td class="opt">${rate.interval && rateMini(rate.recovered / rate.n, rate.interval, mean, `${currency}: ${formatShare(rate.recovered, rate.n)}, from ${formatShareRange(rate.interval)}`)}</td>
+<td class="num">${formatMoney(sumOutcome(ended, "lost", own).amount, currency)}</td>
+<td class="num d">${formatMoney(
+      opened.reduce((total, { amount }) => total + BigInt(amount), 0n),
+      currency,
+    )} <small><a href="/invoices?outcome=open&amp;currency=${currency}">${formatCount(opened.reduce((total, { n }) => total + n, 0))}</a></small></td></tr>\n`;
+  });
+  return card(
+    {
+      title: "By currency",
+      side: html`<a href="/analytics">More splits in Analytics</a>`,
+      kind: "mb",
+      foot: html`The rate counts invoices that are at least ${data.maturityDays} days old: younger ones may still be paid. Invoices of the holdout count nowhere on this page.`,
+    },
+    html`<table class="rows"><thead><tr><th scope="col">Currency</th><th scope="col" class="num">Recovered</th><th scope="col" class="num opt">Before</th><th scope="col" class="num">Change</th><th scope="col" class="num">Recovery rate</th><th scope="col" class="opt"><span class="hidden">Rate as a chart</span></th><th scope="col" class="num">Not recovered</th><th scope="col" class="num">In recovery now</th></tr></thead><tbody>${rows}</tbody></table>`,
   );
 }
 
 function firstSteps({ may }: Visit, merchant: Merchant | null, baseUrl: string, caPath: string | null): Html {
-  const done = (isDone: boolean) => isDone && html` <span class="state good">done</span>`;
-  return html`<div class="empty"><p class="lead">Nothing has been in recovery yet</p>
+  const done = (isDone: boolean) => isDone && html` <span class="tag good">done</span>`;
+  return html`<div class="card empty"><h2>Nothing has been in recovery yet</h2>
 <ol>
 <li>Set the endpoint that receives instructions${may("webhook") ? html`: <a href="/settings/webhook">Webhook</a>` : ""}.${done(merchant?.webhookUrl !== null)}</li>
 <li>Create a key for your billing system${may("keys") ? html`: <a href="/org/api_keys">API keys</a>` : ""}.</li>

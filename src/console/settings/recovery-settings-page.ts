@@ -54,7 +54,7 @@ function settingsPage(merchant: Merchant, { query }: Visit): Page {
   return {
     title: "Recovery settings",
     body: html`${query.get("done") === "saved" && formNotice("good", "Saved. The settings apply to invoices that become unpaid and to retries planned from now on.")}
-<form method="post" action="/settings/recovery" class="card">
+<form method="post" action="/settings/recovery" class="box">
 <input type="hidden" name="was" value="${formVersionOf(merchant)}">
 ${selectField(
   "Shadow mode",

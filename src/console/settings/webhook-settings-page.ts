@@ -49,7 +49,7 @@ export function webhookPage({
 <div class="columns">
 <section><h2>Endpoint</h2>${endpointForm(merchant, problem === null ? null : visit.form)}</section>
 <section><h2>Test event</h2>
-<form method="post" action="/settings/webhook/test" class="card">
+<form method="post" action="/settings/webhook/test" class="box">
 <p>Dunlin sends it to the saved endpoint, marked <code>"test": true</code>, and does not log it.</p>
 ${selectField(
   "Type",
@@ -87,7 +87,7 @@ function endpointForm(merchant: Merchant, input: URLSearchParams | null): Html {
     ["basic", "User and password"],
   ];
   if (current) auths.unshift(["keep", `Unchanged: ${current}`]);
-  return html`<form method="post" action="/settings/webhook" class="card">
+  return html`<form method="post" action="/settings/webhook" class="box">
 ${formField({ label: "URL", name: "url", type: "url", value: input?.get("url") ?? merchant.webhookUrl ?? "", required: true, maxlength: 2048, placeholder: "https://billing.example.com/dunlin", hint: "HTTPS, on a public address." })}
 ${selectField(
   "Paths",
@@ -117,8 +117,8 @@ ${formField({ label: "Password", name: "password", type: "password", autocomplet
 
 const pauseForm = ({ webhookPaused }: Merchant): Html =>
   webhookPaused
-    ? html`<div class="card"><p>Events wait. When you resume deliveries, Dunlin sends them in the order in which they were created.</p>${formButton("/settings/webhook/resume", "Resume deliveries", {}, "main")}</div>`
-    : html`<form method="post" action="/settings/webhook/pause" class="card">
+    ? html`<div class="box"><p>Events wait. When you resume deliveries, Dunlin sends them in the order in which they were created.</p>${formButton("/settings/webhook/resume", "Resume deliveries", {}, "main")}</div>`
+    : html`<form method="post" action="/settings/webhook/pause" class="box">
 ${formField({ label: "Reason", name: "reason", maxlength: 200, hint: "For the audit log. No event is lost while deliveries are paused." })}
 <button class="danger">Pause deliveries</button></form>`;
 
@@ -129,7 +129,7 @@ function secretForm(
   now: Date,
 ): Html {
   const isOverlapping = webhookOldSecret !== null && webhookOldSecretUntil !== null && webhookOldSecretUntil > now;
-  return html`<div class="card">
+  return html`<div class="box">
 <p>${webhookSecret === null ? "Requests are not signed." : "Every request carries the Standard Webhooks headers, signed with a secret."}${isOverlapping && html` The old secret also signs until ${timeElement(webhookOldSecretUntil, zone)}.`}</p>
 <form method="post" action="/settings/webhook/secret">
 ${

@@ -4,7 +4,7 @@ import { type Html, type HtmlPart, html } from "../html.ts";
 type StateKind = "good" | "warn" | "bad" | "";
 
 /** Color alone is not accessible. */
-export const stateLabel = (words: HtmlPart, kind: StateKind): Html => html`<span class="state ${kind}">${words}</span>`;
+export const stateLabel = (words: HtmlPart, kind: StateKind): Html => html`<span class="tag ${kind}">${words}</span>`;
 
 const DELIVERY_KINDS: Record<DeliveryState, StateKind> = {
   waiting: "warn",
