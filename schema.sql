@@ -164,15 +164,18 @@ create table cases (
   amount int8 not null,
   currency text not null,
   recovered boolean not null default false,
-  outcome text collate "C" not null generated always as ( case when (arm <> 'dunlin') then 'watched' when (ended_at is null) then 'open' when recovered then 'recovered' when (end_reason = 'paid') then 'paid' when (end_reason = any (array['voided', 'refunded', 'draft', 'settled'])) then 'stopped' else 'lost' end) stored,
   postponed_until timestamptz,
+  rule_id uuid,
+  rule_window_days int4,
+  rule_budget int4,
+  outcome text collate "C" not null generated always as ( case when (arm <> 'dunlin') then 'watched' when (ended_at is null) then 'open' when recovered then 'recovered' when (end_reason = 'paid') then 'paid' when (end_reason = any (array['voided', 'refunded', 'draft', 'settled', 'left_out'])) then 'stopped' else 'lost' end) stored,
   constraint cases_pkey primary key (merchant_id, id),
   constraint cases_arm_check check (arm = any (array['dunlin', 'merchant', 'shadow'])),
   constraint cases_budget_check check (budget >= 0),
   constraint cases_check check ((ended_at is null) = (end_reason is null)),
   constraint cases_check1 check ((paid_at is null) or (end_reason = 'paid')),
   constraint cases_check2 check (window_ends_at > unpaid_at),
-  constraint cases_end_reason_check check (end_reason = any (array['paid', 'voided', 'uncollectible', 'refunded', 'draft', 'subscription_canceled', 'subscription_expired', 'window_over', 'budget_used', 'hopeless', 'stopped_by_hand', 'settled']))
+  constraint cases_end_reason_check check (end_reason = any (array['paid', 'voided', 'uncollectible', 'refunded', 'draft', 'subscription_canceled', 'subscription_expired', 'window_over', 'budget_used', 'hopeless', 'stopped_by_hand', 'settled', 'left_out']))
 );
 alter table cases alter column merchant_id set (n_distinct=1);
 create index cases_by_customer on cases (merchant_id, customer_id);
@@ -193,6 +196,9 @@ comment on column cases.arm is 'dunlin: Dunlin acts. merchant: the holdout of an
 comment on column cases.amount is 'Amount due by the last version before the case ended, or by the version that ended it.';
 comment on column cases.recovered is 'Whether an instruction of Dunlin brought in the payment, even after the case ended.';
 comment on column cases.postponed_until is 'Until when a person or program of the merchant allows no retry.';
+comment on column cases.rule_id is 'The recovery rule that decides; null: none fits.';
+comment on column cases.rule_window_days is 'The window that the rule gave; null: it gave none.';
+comment on column cases.rule_budget is 'The budget that the rule gave; null: it gave none.';
 
 create table clock_anchor (
   id int2 not null,
@@ -943,6 +949,32 @@ comment on table recovery_actions is 'The listed actions. Each write updates eve
 comment on column recovery_actions.facets is 'Country, currency, type and status in seven letters: what lists filter by.';
 comment on column recovery_actions.executed_on is 'The day in UTC. A column, because row-level security does not use an index on an expression.';
 comment on column recovery_actions.amount_due is 'Amount due when the action was planned; null for older actions.';
+
+create table recovery_rules (
+  merchant_id uuid not null,
+  id uuid not null,
+  position int4 not null,
+  name text not null,
+  conditions jsonb not null,
+  leave_out boolean not null,
+  window_days int4,
+  budget int4,
+  lead_ms int4,
+  quiet jsonb,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  constraint recovery_rules_pkey primary key (merchant_id, id),
+  constraint recovery_rules_position_key unique (merchant_id, "position")
+);
+alter table recovery_rules alter column merchant_id set (n_distinct=1);
+alter table recovery_rules enable row level security;
+alter table recovery_rules force row level security;
+create policy wall on recovery_rules using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
+comment on table recovery_rules is 'The recovery rules of a merchant, in order: the first one that fits an invoice decides.';
+comment on column recovery_rules.conditions is 'The conditions that are given; all must hold.';
+comment on column recovery_rules.leave_out is 'Whether Dunlin never acts on such an invoice.';
+comment on column recovery_rules.window_days is 'Null, as in the other outcomes: the setting of the merchant holds.';
+comment on column recovery_rules.quiet is 'Weekdays, dates and hours without retries, on the customer''s clock.';
 
 create table request_heads (
   merchant_id uuid not null,

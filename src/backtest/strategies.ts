@@ -144,6 +144,7 @@ function factsAfter(
     othersPlanned: false,
     issuerDownAt: null,
     postponedUntil: null,
+    quietTimes: null,
     retries: attempts.slice(1, k + 1).map(({ at }) => ({ idealRetryTime: at, status: "FAILED" })),
   };
 }

@@ -33,12 +33,13 @@ export const SUBSCRIPTION_TABLE = versionedTable<Subscription>({
 
 export type SubscriptionFacts = Pick<
   Subscription,
-  "id" | "state" | "createdAt" | "billingPeriod" | "billingPeriodUnit"
+  "id" | "state" | "planId" | "createdAt" | "billingPeriod" | "billingPeriodUnit"
 >;
 
 const FACTS = prepared(
   "subscription_facts",
-  `select id, state, created_at as "createdAt", billing_period as "billingPeriod", billing_period_unit as "billingPeriodUnit"
+  `select id, state, plan_id as "planId", created_at as "createdAt", billing_period as "billingPeriod",
+     billing_period_unit as "billingPeriodUnit"
    from subscriptions where merchant_id = $1 and id = any($2::text[])`,
 );
 
