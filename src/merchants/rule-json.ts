@@ -2,10 +2,13 @@ import { MINUTE_MS } from "../domain/durations.ts";
 import type { RecoveryRule } from "../domain/recovery-rule.ts";
 import type { RuleJson } from "./parse-recovery-rules.ts";
 
-/** As merchants write it; undefined outcomes and conditions are absent in JSON. */
+/** As merchants write it, in a fixed order; undefined outcomes and conditions are absent in JSON. */
 export const toRuleJson = ({ id, name, conditions, leaveOut, windowDays, budget, leadMs, quiet }: RecoveryRule) =>
   ({
-    ...{ id, name, ...conditions, leaveOut },
+    ...{ id, name, planIds: conditions.planIds, businessEntities: conditions.businessEntities },
+    ...{ cardCountries: conditions.cardCountries, currencies: conditions.currencies },
+    ...{ amountFrom: conditions.amountFrom, amountTo: conditions.amountTo, customerIds: conditions.customerIds },
+    leaveOut,
     windowDays: windowDays ?? undefined,
     budget: budget ?? undefined,
     leadMinutes: leadMs === null ? undefined : leadMs / MINUTE_MS,
