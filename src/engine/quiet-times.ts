@@ -1,4 +1,4 @@
-import { type QuietTimes, WEEKDAYS } from "../domain/recovery-rule.ts";
+import { type NumberedRule, nameRule, type QuietTimes, WEEKDAYS } from "../domain/recovery-rule.ts";
 import { type LocalDay, localDay, localHour, type Zone } from "./local-time.ts";
 import type { Ruling } from "./rules/attempt-ledger.ts";
 import type { Guard } from "./rules/guard.ts";
@@ -8,6 +8,9 @@ import { SOURCES } from "./rules/sources.ts";
 export interface RuleQuietTimes extends QuietTimes {
   rule: string;
 }
+
+export const quietTimesOf = (rule: NumberedRule | null | undefined): RuleQuietTimes | null =>
+  rule?.quiet ? { rule: nameRule(rule), ...rule.quiet } : null;
 
 /**
  * On the customer's clock: a quiet day ends at the customer's midnight, however many hours it has, and a quiet hour is quiet

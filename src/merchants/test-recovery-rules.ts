@@ -1,8 +1,8 @@
 import type { Case } from "../domain/case.ts";
 import type { Merchant } from "../domain/merchant.ts";
-import { findDecidingRule, type NumberedRule, nameRule } from "../domain/recovery-rule.ts";
+import { findDecidingRule, type NumberedRule } from "../domain/recovery-rule.ts";
 import { findCustomerLocale } from "../engine/customer-locale.ts";
-import { buildQuietGuard } from "../engine/quiet-times.ts";
+import { buildQuietGuard, quietTimesOf } from "../engine/quiet-times.ts";
 import type { Tx } from "../postgres/database.ts";
 import { followRule, mergeAttempts, ruleFactsOf } from "../recovery/case-rules.ts";
 import { LEDGER_WINDOW_MS } from "../recovery/load-cases.ts";
@@ -103,11 +103,12 @@ function isPlanChanged(recoveryCase: Case, rule: NumberedRule | null, merchant: 
 }
 
 function isQuiet(at: Date | undefined, rule: NumberedRule | null, profile: PaymentProfile, currency: string): boolean {
-  if (!at || !rule?.quiet) return false;
+  const quiet = quietTimesOf(rule);
+  if (!at || !quiet) return false;
   const { zone } = findCustomerLocale({
     ...{ customerTimezone: profile.customerTimezone ?? null, cardCountry: profile.cardCountry ?? null, currency },
   });
-  return buildQuietGuard({ rule: nameRule(rule), ...rule.quiet }, zone).rulingAt(at.getTime()) !== null;
+  return buildQuietGuard(quiet, zone).rulingAt(at.getTime()) !== null;
 }
 
 const distinct = (values: readonly (string | undefined)[]) => [
