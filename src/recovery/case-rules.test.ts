@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, suite, test } from "node:test";
 import { prepared } from "../postgres/database.ts";
 import { DAY, HOUR, openStage, START } from "./stage.fixture.ts";
+import { at, buildAttempt, stepAt } from "./step.fixture.ts";
 
 const CASE_RULES = prepared(
   "test_case_rules",
@@ -247,6 +248,21 @@ suite("an open case", () => {
     assert.match(rows[0]!.reasons.join(" "), /Your rule 1, “Germany”, allows no retries on \d+ March 2026\./);
   });
 
+  test("of the learned policy gives up a kept plan that a new quiet time forbids", async () => {
+    await stage.set({ engine: "learned" });
+    await stage.invoice();
+    await stage.transaction();
+    await stage.decide();
+    const { ideal } = (await planOf())!;
+    await stage.setRules({ windowDays: 28, budget: 8 });
+    await stage.decide();
+    assert.deepEqual((await planOf())!.ideal, ideal);
+    const date = ideal.toISOString().slice(0, 10);
+    await stage.setRules({ windowDays: 28, budget: 8, quietDates: [date] });
+    await stage.decide();
+    assert.notEqual((await planOf())!.ideal.toISOString().slice(0, 10), date);
+  });
+
   test("requests a retry by the lead of the rule", async () => {
     await stage.setRules({ leadMinutes: 600 });
     await stage.invoice();
@@ -302,4 +318,17 @@ suite("an open case", () => {
     await stage.decide();
     assert.deepEqual(await outcomes(), [[28, 8, "paid"]]);
   });
+});
+
+test("without quiet times, a decision has the fingerprint of earlier versions, so that plans survive an upgrade", () => {
+  const failed = { transactions: [buildAttempt({ createdAt: at(0), updatedAt: at(0) })] };
+  const rule = {
+    ...{ id: "rule_1", number: 1, name: "a", conditions: {}, leaveOut: false },
+    ...{ windowDays: null, budget: null, leadMs: null, quiet: null },
+  };
+  for (const given of [failed, { ...failed, rule }])
+    assert.equal(stepAt(0, given).decision!.facts, "94c466bff57ef9003cde");
+  assert.equal(stepAt(0).decision!.facts, "9b9bde6439cfa0d1e8a5");
+  const quiet = { weekdays: [], dates: ["07-14"], hours: null };
+  assert.notEqual(stepAt(0, { ...failed, rule: { ...rule, quiet } }).decision!.facts, "94c466bff57ef9003cde");
 });
