@@ -166,7 +166,6 @@ create table cases (
   amount int8 not null,
   currency text not null,
   recovered boolean not null default false,
-  outcome text collate "C" not null generated always as ( case when (arm <> 'dunlin') then 'watched' when (ended_at is null) then 'open' when recovered then 'recovered' when (end_reason = 'paid') then 'paid' when (end_reason = any (array['voided', 'refunded', 'draft', 'settled'])) then 'stopped' else 'lost' end) stored,
   postponed_until timestamptz,
   decline_group text,
   decline_code text,
@@ -178,6 +177,10 @@ create table cases (
   tries int2[] not null default '{}'::int2[],
   counted text,
   counted_amount int8,
+  rule_id uuid,
+  rule_window_days int4,
+  rule_budget int4,
+  outcome text collate "C" not null generated always as ( case when (arm <> 'dunlin') then 'watched' when (ended_at is null) then 'open' when recovered then 'recovered' when (end_reason = 'paid') then 'paid' when (end_reason = any (array['voided', 'refunded', 'draft', 'settled', 'left_out'])) then 'stopped' else 'lost' end) stored,
   constraint cases_pkey primary key (merchant_id, id),
   constraint cases_arm_check check (arm = any (array['dunlin', 'merchant', 'shadow'])),
   constraint cases_budget_check check (budget >= 0),
@@ -186,7 +189,7 @@ create table cases (
   constraint cases_check2 check (window_ends_at > unpaid_at),
   constraint cases_counted_amount_check check ((counted is null) = (counted_amount is null)),
   constraint cases_counted_check check (counted = any (array['recovered', 'paid', 'lost'])),
-  constraint cases_end_reason_check check (end_reason = any (array['paid', 'voided', 'uncollectible', 'refunded', 'draft', 'subscription_canceled', 'subscription_expired', 'window_over', 'budget_used', 'hopeless', 'stopped_by_hand', 'settled']))
+  constraint cases_end_reason_check check (end_reason = any (array['paid', 'voided', 'uncollectible', 'refunded', 'draft', 'subscription_canceled', 'subscription_expired', 'window_over', 'budget_used', 'hopeless', 'stopped_by_hand', 'settled', 'left_out']))
 );
 alter table cases alter column merchant_id set (n_distinct=1);
 create index cases_by_customer on cases (merchant_id, customer_id);
@@ -215,6 +218,9 @@ comment on column cases.plan_id is 'Of the invoice''s subscription.';
 comment on column cases.amount_band is 'Lower bound of the amount''s band in major units.';
 comment on column cases.tries is 'Executed retries, earliest first: hour of the week on the customer''s clock, from Monday 0:00, times 2; plus 1 if paid.';
 comment on column cases.counted is 'The outcome with which recovery_sums holds the case; null: it does not.';
+comment on column cases.rule_id is 'The recovery rule that decides; null: none fits.';
+comment on column cases.rule_window_days is 'The window that the rule gave; null: it gave none.';
+comment on column cases.rule_budget is 'The budget that the rule gave; null: it gave none.';
 
 create table clock_anchor (
   id int2 not null,
@@ -969,6 +975,32 @@ comment on table recovery_actions is 'The listed actions. Each write updates eve
 comment on column recovery_actions.facets is 'Country, currency, type and status in seven letters: what lists filter by.';
 comment on column recovery_actions.executed_on is 'The day in UTC. A column, because row-level security does not use an index on an expression.';
 comment on column recovery_actions.amount_due is 'Amount due when the action was planned; null for older actions.';
+
+create table recovery_rules (
+  merchant_id uuid not null,
+  id uuid not null,
+  position int4 not null,
+  name text not null,
+  conditions jsonb not null,
+  leave_out boolean not null,
+  window_days int4,
+  budget int4,
+  lead_ms int4,
+  quiet jsonb,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  constraint recovery_rules_pkey primary key (merchant_id, id),
+  constraint recovery_rules_position_key unique (merchant_id, "position")
+);
+alter table recovery_rules alter column merchant_id set (n_distinct=1);
+alter table recovery_rules enable row level security;
+alter table recovery_rules force row level security;
+create policy wall on recovery_rules using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
+comment on table recovery_rules is 'The recovery rules of a merchant, in order: the first one that fits an invoice decides.';
+comment on column recovery_rules.conditions is 'The conditions that are given; all must hold.';
+comment on column recovery_rules.leave_out is 'Whether Dunlin never acts on such an invoice.';
+comment on column recovery_rules.window_days is 'Null, as in the other outcomes: the setting of the merchant holds.';
+comment on column recovery_rules.quiet is 'Weekdays, dates and hours without retries, on the customer''s clock.';
 
 create table recovery_sums (
   merchant_id uuid not null,

@@ -47,6 +47,13 @@ const NAMES_BY_FILE: Record<string, NamesBySchema> = {
     PostponeReply: "PostponeReply",
     Explanation: "Explanation",
   },
+  "src/client/recovery-rule.ts": {
+    RecoveryRule: "RecoveryRule",
+    RecoveryRuleList: "RecoveryRuleList",
+    RecoveryRulesReply: "RecoveryRulesReply",
+    RuleTotal: "RuleTotal",
+    RecoveryRulesTest: "RecoveryRulesTest",
+  },
   "src/webhooks/bodies.ts": {
     RecoveryActionEvent: "RecoveryActionEvent",
     PauseCollectionEvent: "PauseCollectionEvent",

@@ -24,6 +24,14 @@ export type {
   RecoveryActionPage,
 } from "./client/recovery-action.ts";
 export type { Listing, ReadOptions, RecoveryActions } from "./client/recovery-actions.ts";
+export type {
+  RecoveryRule,
+  RecoveryRuleList,
+  RecoveryRulesReply,
+  RecoveryRulesTest,
+  RuleTotal,
+} from "./client/recovery-rule.ts";
+export type { RecoveryRules } from "./client/recovery-rules.ts";
 export type { RequestOptions } from "./client/request.ts";
 export type { SyncOptions, SyncPage } from "./client/sync.ts";
 export {

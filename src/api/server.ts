@@ -30,6 +30,8 @@ import { explanationRoute } from "../invoices-api/explanation-route.ts";
 import { invoiceRequestsRoutes } from "../invoices-api/invoice-requests-routes.ts";
 import { invoiceRouteOf } from "../invoices-api/paths.ts";
 import { errorFields } from "../postgres/database-errors.ts";
+import { rulesRouteOf } from "../rules-api/paths.ts";
+import { recoveryRulesRoutes } from "../rules-api/recovery-rules-routes.ts";
 import { docsRoutes } from "./docs/docs-routes.ts";
 
 export interface RunningApi {
@@ -116,6 +118,7 @@ const ROUTES = [
   listRecoveryActionsRoute,
   invoiceRequestsRoutes,
   explanationRoute,
+  recoveryRulesRoutes,
   ...UNAUTHENTICATED_ROUTES,
 ];
 
@@ -248,7 +251,7 @@ function addHooks(http: FastifyInstance, { ports, tls }: ApiOptions, finish: Fin
 /** An id in UTF-16, before it is checked. */
 const PARAMETER_CHARS_MAX = 1_000;
 
-const METHODS = ["GET", "HEAD", "POST"] as const;
+const METHODS = ["GET", "HEAD", "POST", "PUT"] as const;
 
 /** 404, or 405 with the supported methods. */
 function answerUnknownRoute(
@@ -258,8 +261,8 @@ function answerUnknownRoute(
   pages: ApiOptions["pages"],
 ) {
   const path = request.url.split("?", 1)[0]!;
-  const route = invoiceRouteOf(path) ?? path;
-  const allowed = METHODS.filter((method) => http.findRoute({ method, url: route }) !== null);
+  const route = invoiceRouteOf(path) ?? rulesRouteOf(path) ?? path;
+  const allowed = METHODS.filter((method) => http.hasRoute({ method, url: route }));
   if (allowed.length === 0) return answerNotFound(pages, request, reply);
   const allow = [...allowed, "OPTIONS"].join(", ");
   if (request.method === "OPTIONS") return reply.code(204).header("allow", allow).send();

@@ -1,3 +1,4 @@
+import type { NumberedRule } from "../domain/recovery-rule.ts";
 import type { LearnedModel } from "../engine/learned/learned-model.ts";
 import type { DeclineGroup } from "../engine/rules/decline-groups.ts";
 import {
@@ -86,13 +87,19 @@ export interface BacktestResult {
  * Evaluates retry strategies on a merchant's history, separately for each currency.
  *
  * @param learned  the pretrained model; is not changed
+ * @param rules  the recovery rules of the merchant
  */
-export function runBacktest(history: PaymentHistory, learned: LearnedModel, now: Date): BacktestResult {
+export function runBacktest(
+  history: PaymentHistory,
+  learned: LearnedModel,
+  now: Date,
+  rules: readonly NumberedRule[] = [],
+): BacktestResult {
   const { attempts, problems, leftOut, passedOver, unmet, repeated } = history;
   const failures = findFailedInvoices(attempts, now);
   const { invoices, ...propensities } = withPropensities(failures.invoices);
   const abandonedGroups = findAbandonedGroups(invoices);
-  const strategies = buildStrategies(failures, learned, abandonedGroups);
+  const strategies = buildStrategies(failures, learned, abandonedGroups, rules);
   const books = [...Map.groupBy(invoices, ({ currency }) => currency)]
     .map(([currency, invoices]) => buildCurrencyResult(currency, invoices, strategies))
     .sort((a, b) => b.invoices - a.invoices);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { NumberedRule } from "../domain/recovery-rule.ts";
 import { fromPretrained, type PretrainedModel } from "../engine/learned/pretrained-model.ts";
 import { findFailedInvoices } from "./failed-invoices.ts";
 import { parseHistory } from "./parse-history.ts";
@@ -12,12 +13,13 @@ const prior = JSON.parse(
 ) as PretrainedModel;
 
 /** Returns each strategy's next retry after the failure of `in_1`, the first row. The other rows are the customer's other invoices. */
-function nextRetries(columns: string, ...rows: string[]) {
+const nextRetries = (columns: string, ...rows: string[]) => nextRetriesUnder([], columns, ...rows);
+function nextRetriesUnder(rules: readonly NumberedRule[], columns: string, ...rows: string[]) {
   const lines = rows.map((row, n) => `in_${n + 1},cus_1,4900,EUR,${row}`);
   const later = `in_9,cus_2,4900,EUR,2026-03-09T09:00:00Z,PAID${",".repeat(columns.split(",").length)}`;
   const file = [`invoiceId,customerId,amount,currency,createdAt,state,${columns}`, ...lines, later].join("\n");
   const failures = findFailedInvoices(parseHistory(file).attempts, new Date("2026-07-01"));
-  const strategies = buildStrategies(failures, fromPretrained(prior), []);
+  const strategies = buildStrategies(failures, fromPretrained(prior), [], rules);
   return Object.fromEntries(
     strategies.map(({ name, next }) => [
       name,
@@ -65,4 +67,26 @@ test("a customer's own attempts on other invoices do not influence the time of a
   const alone = nextRetries(columns, `${FAILED},,51,fp_1,${card}`).dunlin;
   assert.deepEqual(next("CUSTOMER"), alone);
   assert.notDeepEqual(next("BILLING_SYSTEM"), alone);
+});
+
+test("Dunlin's strategies follow the merchant's rules: quiet times, the budget and invoices that are left out", () => {
+  const columns = "networkDeclineCode,cardCountry,cardBrand,paymentMethodType";
+  const row = `${FAILED},51,DE,visa,card`;
+  const rule: NumberedRule = {
+    ...{ id: "", number: 1, name: "Germany", conditions: { cardCountries: ["DE"] }, leaveOut: false },
+    ...{ windowDays: null, budget: null, leadMs: null, quiet: null },
+  };
+  const hours = { from: 20, to: 16 };
+  const quiet = nextRetriesUnder([{ ...rule, quiet: { weekdays: [], dates: [], hours } }], columns, row);
+  for (const next of [quiet.dunlin, quiet.rules]) {
+    const hour = ((next as Date).getUTCHours() + 1) % 24;
+    assert.ok(hour >= 16 && hour < 20, `${hour}`);
+  }
+  for (const outcome of [{ leaveOut: true }, { budget: 0 }]) {
+    const { dunlin, rules, fixed } = nextRetriesUnder([{ ...rule, ...outcome }], columns, row);
+    assert.deepEqual([dunlin, rules], [null, null]);
+    assert.ok(fixed instanceof Date);
+  }
+  const other = { ...rule, conditions: { cardCountries: ["FR"] }, leaveOut: true };
+  assert.deepEqual(nextRetriesUnder([other], columns, row), nextRetries(columns, row));
 });

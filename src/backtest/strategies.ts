@@ -1,6 +1,7 @@
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { MERCHANT_DEFAULTS } from "../domain/merchant.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
+import { findDecidingRule, type NumberedRule } from "../domain/recovery-rule.ts";
 import { findCustomerLocale } from "../engine/customer-locale.ts";
 import { decideLearned } from "../engine/decide-learned.ts";
 import { decideStatic } from "../engine/decide-static.ts";
@@ -9,6 +10,7 @@ import type { Decision, DecisionFacts } from "../engine/decision-facts.ts";
 import type { CustomerHistory } from "../engine/infer-posterior.ts";
 import type { LearnedModel } from "../engine/learned/learned-model.ts";
 import { offsetMs } from "../engine/local-time.ts";
+import { quietTimesOf } from "../engine/quiet-times.ts";
 import { findBrand } from "../engine/rules/card-networks.ts";
 import type { DeclineGroup } from "../engine/rules/decline-groups.ts";
 import { EVENLY_SPACED_RETRY_COUNT, evenlySpacedDays } from "../engine/space-evenly.ts";
@@ -55,20 +57,27 @@ function fixedDaysStrategy(
 /**
  * The schedules ignore decline reasons, as most do, except those after which the merchant's system gives up: the history shows
  * nothing about retries there.
+ *
+ * @param rules  the merchant's; a history names neither plans nor entities, so rules about these fit no invoice
  */
 export function buildStrategies(
   { byCustomer }: FailedInvoices,
   learned: LearnedModel,
   abandonedGroups: readonly DeclineGroup[],
+  rules: readonly NumberedRule[] = [],
 ): RetryStrategy[] {
   const evenDays = evenlySpacedDays(WINDOW_DAYS, EVENLY_SPACED_RETRY_COUNT);
   const byRules = (invoice: FailedInvoice, k: number) => {
-    const facts = factsAfter(invoice, k, byCustomer.get(invoice.customerId)!);
+    const rule = findRule(rules, invoice, k);
+    if (rule?.leaveOut) return null;
+    const facts = factsAfter(invoice, k, byCustomer.get(invoice.customerId)!, rule);
     return nextRetryOf(decideStatic(buildDecisionContext(facts, invoice.attempts[k]!.at)));
   };
   const byLearning = (invoice: FailedInvoice, k: number) => {
     const all = byCustomer.get(invoice.customerId)!;
-    const facts = factsAfter(invoice, k, all);
+    const rule = findRule(rules, invoice, k);
+    if (rule?.leaveOut) return null;
+    const facts = factsAfter(invoice, k, all, rule);
     const history = customerHistoryUntil(invoice, k, all, facts);
     const context = buildDecisionContext(facts, invoice.attempts[k]!.at, history);
     return nextRetryOf(decideLearned(context, history, learned).decision);
@@ -98,21 +107,32 @@ export function choiceOf(next: NextRetry, invoice: FailedInvoice, k: number): nu
 const nextRetryOf = (decision: Decision): NextRetry =>
   decision.kind === "retry" ? decision.at : decision.kind === "card_change" ? "card" : null;
 
-/** Directly after failure `k`. */
+const findRule = (
+  rules: readonly NumberedRule[],
+  { currency, amount, customerId, attempts }: FailedInvoice,
+  k: number,
+) =>
+  findDecidingRule(rules, {
+    ...{ planId: null, businessEntity: null, currency, amount, customerId },
+    cardCountry: attempts[k]!.cardCountry,
+  });
+
+/** Directly after failure `k`. A window of a rule is not longer than that of the history. */
 function factsAfter(
   { invoiceId, attempts, amount, currency }: FailedInvoice,
   k: number,
   all: readonly PastAttempt[],
+  rule: NumberedRule | null,
 ): DecisionFacts {
   const failed = attempts[k]!;
   const unpaidAt = attempts[0]!.at;
   return {
     caseId: invoiceId,
     unpaidAt,
-    windowEndsAt: new Date(unpaidAt.getTime() + WINDOW_DAYS * DAY_MS),
+    windowEndsAt: new Date(unpaidAt.getTime() + Math.min(rule?.windowDays ?? WINDOW_DAYS, WINDOW_DAYS) * DAY_MS),
     // Like a model that has trained on this history's outcomes.
     explores: true,
-    budgetLeft: Math.max(0, MERCHANT_DEFAULTS.budget - k),
+    budgetLeft: Math.max(0, (rule?.budget ?? MERCHANT_DEFAULTS.budget) - k),
     leadMs: 0,
     amount,
     currency,
@@ -144,6 +164,7 @@ function factsAfter(
     othersPlanned: false,
     issuerDownAt: null,
     postponedUntil: null,
+    quietTimes: quietTimesOf(rule),
     retries: attempts.slice(1, k + 1).map(({ at }) => ({ idealRetryTime: at, status: "FAILED" })),
   };
 }

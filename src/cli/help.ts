@@ -7,7 +7,7 @@ export const COMMAND_GROUPS: readonly [title: string, prefix: RegExp][] = [
   ["Requests, import and export", /^request |^(import|export)$/],
   ["Connectors", /^connect /],
   ["Webhooks", /^(delivery|webhook) |^(listen|trigger)$/],
-  ["Decisions", /^((experiment|recovery) |(explain|shadow|backtest|simulate)$)/],
+  ["Decisions", /^((experiment|recovery|rules) |(explain|shadow|backtest|simulate)$)/],
 ];
 
 export function formatHelp(commands: readonly Command[]): string {

@@ -60,6 +60,8 @@ const REST = [
   "insert into connector_cursors select id, 'stripe', 'events', '1' from merchants",
   "insert into recovery_sums select id, 'all', created_at, '', 'EUR', 1, 1, 1, 1 from merchants",
   "insert into connector_opt_outs select id, 'stripe', 'c', created_at from merchants",
+  `insert into recovery_rules (merchant_id, id, position, name, conditions, leave_out, created_at, updated_at)
+   select id, id, 1, 'r', '{"customerIds": ["c"]}', false, created_at, created_at from merchants`,
   `insert into connector_hints (merchant_id, connection, object_id, noted_at, due_at)
    select merchant_id, 'stripe', id, created_at, created_at from invoices`,
   `insert into connector_versions select merchant_id, 'stripe', id, created_at, 'd', 1 from invoices

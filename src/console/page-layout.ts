@@ -32,6 +32,7 @@ const NAVIGATION: readonly (readonly [heading: string | null, entries: readonly 
     "Settings",
     [
       ["/settings/recovery", "Recovery settings", "settings", "experiments"],
+      ["/settings/rules", "Recovery rules", "settings", "experiments"],
       ["/settings/webhook", "Endpoint", "endpoint", "webhook"],
       ["/org/api_keys", "API keys", "key", "keys"],
       ["/org/members", "Members", "people", "members"],

@@ -13,6 +13,7 @@ export const END_REASONS = [
   "hopeless",
   "stopped_by_hand",
   "settled",
+  "left_out",
 ] as const;
 export type EndReason = (typeof END_REASONS)[number];
 
@@ -42,6 +43,11 @@ export interface Case {
   paidAt: Date | null;
   /** Until when the merchant allows no retry; null: not postponed. */
   postponedUntil: Date | null;
+  /** The recovery rule that decides; null: none fits. */
+  ruleId: string | null;
+  /** The window and the budget that the rule gave; null: they came from the merchant's settings. */
+  ruleWindowDays: number | null;
+  ruleBudget: number | null;
 }
 
 /** Only if the case ended early. */
@@ -50,4 +56,5 @@ export const sendsCompleteDunning = (reason: EndReason) =>
   reason === "budget_used" ||
   reason === "subscription_canceled" ||
   reason === "subscription_expired" ||
-  reason === "stopped_by_hand";
+  reason === "stopped_by_hand" ||
+  reason === "left_out";

@@ -5,6 +5,8 @@ export const PERMISSIONS = [
   "read:recovery_actions",
   "read:explanations",
   "manage:recovery",
+  "read:recovery_rules",
+  "manage:recovery_rules",
 ] as const;
 /** A key can never manage keys. */
 export type Permission = (typeof PERMISSIONS)[number];

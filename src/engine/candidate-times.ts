@@ -15,7 +15,16 @@ const MORNING_HOUR = 9;
 
 export interface CandidateTime {
   at: number;
-  why: "even" | "morning" | "pay_day" | "day_turn" | "month_turn" | "outage" | "new_card" | "last_chance";
+  why:
+    | "even"
+    | "morning"
+    | "pay_day"
+    | "day_turn"
+    | "month_turn"
+    | "outage"
+    | "new_card"
+    | "last_chance"
+    | "after_quiet";
   payDay?: PayDay;
 }
 

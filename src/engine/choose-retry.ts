@@ -43,6 +43,8 @@ export interface RetryContext {
   /** If false, nothing is random, except while predictions fail. */
   explores: boolean;
   allow(at: number): boolean;
+  /** Whether the merchant allows no retry at this hour on any day; absent: each hour is allowed. */
+  isQuietHour?: ((at: number) => boolean) | null;
   /** Limits that the remaining retries together could exceed. */
   limits: readonly PlanLimit[];
   dollars: number;
@@ -85,7 +87,7 @@ export function chooseRetry(
 ): ChosenRetry | null {
   const retryKey = `${retryContext.key}:${posterior.retryCount}`;
   const retryValue = withMargin(retryContext.retryValue, model, retryContext.dollars);
-  let slots = findCandidateSlots(posterior, retryContext, findGoodHours(model, posterior));
+  let slots = findCandidateSlots(posterior, retryContext, (isUsable) => findGoodHours(model, posterior, isUsable));
   if (slots.length === 0) return null;
   let forecast = buildForecast(model, posterior, slots);
   let planRetryValue = retryValue;
@@ -158,15 +160,24 @@ function notWorthRetryingRate(
 }
 
 /** Earliest first: every slot of the first day, since hours count after a bank fault; some hours of later days; the last slot. */
-function findCandidateSlots(posterior: CasePosterior, retryContext: RetryContext, hours: readonly number[]): number[] {
-  const { now, allow } = retryContext;
+function findCandidateSlots(
+  posterior: CasePosterior,
+  retryContext: RetryContext,
+  hoursAmong: (isUsable?: (slot: number) => boolean) => readonly number[],
+): number[] {
+  const { now, allow, isQuietHour } = retryContext;
+  const allHours = hoursAmong();
+  // A day whose best hours are quiet still has others.
+  const hoursOf = (n: number) =>
+    isQuietHour ? hoursAmong((slot) => !isQuietHour(timeOf(n - slotOfDay(n) + slot))) : allHours;
   const slots: number[] = [];
   const earliestAt = earliestRetryTime(posterior, retryContext);
   const lastAt = lastSlotTime(retryContext);
+  const timeOf = (n: number) => n * SLOT_MS + FIRST_SLOT_OFFSET_MS - posterior.clock.offsetMs;
   for (let n = Math.ceil(slotOf(posterior, earliestAt)); ; n++) {
-    const at = n * SLOT_MS + FIRST_SLOT_OFFSET_MS - posterior.clock.offsetMs;
+    const at = timeOf(n);
     if (at >= lastAt) break;
-    if ((at < now + DAY_MS || hours.includes(slotOfDay(n))) && allow(at)) slots.push(at);
+    if ((at < now + DAY_MS || hoursOf(n).includes(slotOfDay(n))) && allow(at)) slots.push(at);
   }
   if (lastAt >= earliestAt && allow(lastAt)) slots.push(lastAt);
   return slots;

@@ -3,7 +3,13 @@ import { type Alternatives, type BestTime, compareAlternatives, compareWithoutRe
 import { jitterMs, lastAttemptTime, MIN_GAP_MS } from "./candidate-times.ts";
 import { type ChosenRetry, chooseRetry, lastSlotTime, minWaitAfter, type RetryContext } from "./choose-retry.ts";
 import { decideStatic, MAX_LATENESS_MS } from "./decide-static.ts";
-import { type DecisionContext, findWaitBefore, isSoonAfter, retriesLeftOf } from "./decision-context.ts";
+import {
+  type DecisionContext,
+  findQuietBefore,
+  findWaitBefore,
+  isSoonAfter,
+  retriesLeftOf,
+} from "./decision-context.ts";
 import type { Decision } from "./decision-facts.ts";
 import { giveUp } from "./give-up.ts";
 import { SLOT_MS } from "./hour-slots.ts";
@@ -120,6 +126,7 @@ function retryContextOf(context: DecisionContext, posterior: CasePosterior): Ret
     retriesLeft,
     explores: facts.explores,
     allow: (at) => findForbiddingRule(guard, at) === null,
+    isQuietHour: guard.quiet?.isQuietHour ?? null,
     limits: findFillableLimits(guard, now, retriesLeft),
     dollars,
     retryValue: retryValueOf(dollars, facts.unpaidAt.getTime()),
@@ -143,7 +150,8 @@ function decideRetry(
   const waitFrom = at > now ? Math.max(retryContext.now, posterior.lastTriedAt + MIN_GAP_MS) : now;
   const wait = findWaitBefore(context, at, waitFrom);
   if (!wait && issuerUpAt > now && isSoonAfter(at, issuerUpAt)) reasons.push(describeOutage(context));
-  return buildRetryDecision(context, at, reasons, wait, countRetriesAfter(at, retryContext, posterior));
+  const heldBackBy = wait ?? findQuietBefore(context, at, waitFrom);
+  return buildRetryDecision(context, at, reasons, heldBackBy, countRetriesAfter(at, retryContext, posterior));
 }
 
 function countRetriesAfter(at: number, retryContext: RetryContext, posterior: CasePosterior): number {

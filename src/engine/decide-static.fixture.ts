@@ -20,6 +20,7 @@ export const VISA_FACTS = {
   cardAskedAt: null,
   issuerDownAt: null,
   postponedUntil: null,
+  quietTimes: null,
   billed: [],
   pending: null,
   othersPlanned: false,

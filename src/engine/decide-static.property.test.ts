@@ -111,6 +111,7 @@ const cases: fc.Arbitrary<{ known: DecisionFacts; now: Date }> = fc
       cardAskedAt: given.cardChange === null ? null : at(0),
       issuerDownAt: null,
       postponedUntil: null,
+      quietTimes: null,
       billed: [],
       pending: null,
       othersPlanned: false,

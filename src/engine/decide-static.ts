@@ -97,8 +97,16 @@ function* candidateTimes(context: DecisionContext): Generator<CandidateTime> {
   else if (group === "ISSUER_DOWN" && isFirstOutage(facts))
     first = { at: Math.max(lastAttemptTime(facts) + MIN_GAP_MS, advised) + span.jitterMs, why: "outage" };
   else first = chooseBestTime(span, group, locale);
-  yield first;
-  yield* laterTimes(span, first.at, group, locale);
+  yield* withLaterHours(first, context);
+  for (const time of laterTimes(span, first.at, group, locale)) yield* withLaterHours(time, context);
+}
+
+/** After a time in a quiet hour, also the next hour that is not quiet. */
+function* withLaterHours(time: CandidateTime, { guard: { quiet } }: DecisionContext): Generator<CandidateTime> {
+  yield time;
+  if (!quiet?.isQuietHour(time.at)) return;
+  for (let at = time.at + HOUR_MS; at <= time.at + DAY_MS; at += HOUR_MS)
+    if (!quiet.isQuietHour(at)) return yield { at, why: "after_quiet" };
 }
 
 /** Now if the window would end before. */

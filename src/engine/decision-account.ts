@@ -8,15 +8,17 @@ import type { DecisionContext } from "./decision-context.ts";
 import { findDebitEndRule } from "./give-up.ts";
 import type { CustomerHistory } from "./infer-posterior.ts";
 import { formatDay, formatZonedTime, localDay, type Zone } from "./local-time.ts";
+import { describeQuietTimes } from "./quiet-times.ts";
 import { CONFIRM_PHRASE, canConfirm, describeAwaitedCard, describeDecline } from "./reasons.ts";
 import { findForbiddingRule, forbidsAnyTime } from "./rules/guard.ts";
-import type { Source } from "./rules/sources.ts";
+import { SOURCES, type Source } from "./rules/sources.ts";
 
 const YEAR_MS = 366 * DAY_MS;
 /** Also checked between, where they change. */
 const RULE_CHECK_STEP_MS = 4 * HOUR_MS;
 export const lastsToWindowEnd = ({ to }: ExcludedPeriod, windowEndsAt: Date) => to >= windowEndsAt;
 const MAX_LISTED_ATTEMPTS = 4;
+const MAX_LISTED_QUIET_TIMES = 3;
 
 /**
  * @param fallback  why the static policy decided instead; null: it did not
@@ -80,6 +82,9 @@ function listFacts(context: DecisionContext, reasons: readonly string[]) {
     ...limit,
     ...describeCard(context),
     ...(history ? [describePastInvoices(history, locale.zone), ...describeOtherInvoices(history, locale.zone)] : []),
+    ...(facts.quietTimes
+      ? [`${facts.quietTimes.rule} allows no retries ${describeQuietTimes(facts.quietTimes)}.`]
+      : []),
     `The window is open until ${formatTime(context, facts.windowEndsAt)}.`,
     `${budgetLeft === 0 ? "No retry" : formatCount(budgetLeft, "retry", "retries")} of the budget ${budgetLeft > 1 ? "are" : "is"} left.`,
   ];
@@ -228,6 +233,7 @@ function findRuledOutTimes(context: DecisionContext): ExcludedPeriod[] {
   const scheme = findDebitEndRule(context);
   const found: ExcludedPeriod[] = [];
   if (!scheme && !forbidsAnyTime(guard)) return found;
+  let quietCount = 0;
   const end = Math.min(facts.windowEndsAt.getTime(), now + YEAR_MS);
   const rulingAt = (at: number) => findForbiddingRule(guard, at) ?? scheme;
   for (let from = now; from < end; ) {
@@ -236,7 +242,8 @@ function findRuledOutTimes(context: DecisionContext): ExcludedPeriod[] {
     let lastSame = from;
     while (lastSame + RULE_CHECK_STEP_MS < end && isSame(lastSame + RULE_CHECK_STEP_MS)) lastSame += RULE_CHECK_STEP_MS;
     const to = findFirstChange(lastSame, Math.min(lastSame + RULE_CHECK_STEP_MS, end), isSame);
-    if (ruling)
+    // Quiet hours may come each night, and one of the facts names them all.
+    if (ruling && (ruling.source !== SOURCES.recoveryRule || quietCount++ < MAX_LISTED_QUIET_TIMES))
       found.push({
         rule: ruling.sentence,
         source: citeWithAnchor(ruling.source),

@@ -1,10 +1,11 @@
-import { DAY_MS } from "../domain/durations.ts";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { lastAttemptTime, MIN_GAP_MS } from "./candidate-times.ts";
 import { type CustomerLocale, findCustomerLocale } from "./customer-locale.ts";
 import type { DecisionFacts } from "./decision-facts.ts";
 import { outageWaitEnd } from "./detect-outage.ts";
 import type { CustomerHistory } from "./infer-posterior.ts";
 import { formatZonedTime } from "./local-time.ts";
+import { buildQuietGuard } from "./quiet-times.ts";
 import type { Ruling } from "./rules/attempt-ledger.ts";
 import { findCardNetwork } from "./rules/card-networks.ts";
 import { buildGuard, type Guard } from "./rules/guard.ts";
@@ -59,7 +60,9 @@ export function buildDecisionContext(
     firstTriedAt: changedAt === null ? facts.unpaidAt : null,
     earlyMs: facts.leadMs,
   });
-  const guard = addPostponement(rules, facts.postponedUntil, locale);
+  const postponed = addPostponement(rules, facts.postponedUntil, locale);
+  const quiet = facts.quietTimes && buildQuietGuard(facts.quietTimes, locale.zone);
+  const guard = quiet ? { ...postponed, quiet } : postponed;
   return {
     facts,
     history,
@@ -100,6 +103,19 @@ export function findWaitBefore(
 ): Ruling | null {
   const upAt = notBefore ? notBefore.at + facts.leadMs : 0;
   return upAt > from && isSoonAfter(at, upAt) ? notBefore : null;
+}
+
+const HOURS_BEFORE = 24;
+
+/** The quiet time that kept a retry from an earlier hour of the day before it; null: none. */
+export function findQuietBefore({ guard: { quiet } }: DecisionContext, at: number, from: number): Ruling | null {
+  if (!quiet) return null;
+  for (let hours = 1; hours <= HOURS_BEFORE; hours++) {
+    const earlier = at - hours * HOUR_MS;
+    const ruling = earlier > from && quiet.rulingAt(earlier);
+    if (ruling) return ruling;
+  }
+  return null;
 }
 
 /** `rule`: leaves fewer than the budget; null: the budget limits them. */

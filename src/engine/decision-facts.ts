@@ -1,5 +1,6 @@
 import type { ActionStatus } from "../domain/recovery-action.ts";
 import type { SubscriptionInvoice } from "./next-invoice.ts";
+import type { RuleQuietTimes } from "./quiet-times.ts";
 import type { LedgerEntry } from "./rules/attempt-ledger.ts";
 import type { DeclineCodes } from "./rules/interpret-decline.ts";
 
@@ -53,6 +54,8 @@ export interface DecisionFacts {
   billed: readonly SubscriptionInvoice[];
   /** Until when the merchant allows no retry. */
   postponedUntil: Date | null;
+  /** Of the recovery rule that decides; null: none. */
+  quietTimes: RuleQuietTimes | null;
   /** Another of the customer's cases has a planned or pending retry or card request. */
   othersPlanned: boolean;
   /** SCHEDULED and CANCELED ones were never executed. */

@@ -40,19 +40,25 @@ function hourScore({ mean }: LearnedModel, posterior: CasePosterior, slot: numbe
   return score;
 }
 
-export function findGoodHours(model: LearnedModel, posterior: CasePosterior): number[] {
+/** The best slot of each half of a day, if one is usable. */
+export function findGoodHours(
+  model: LearnedModel,
+  posterior: CasePosterior,
+  isUsable: (slot: number) => boolean = () => true,
+): number[] {
   const halfDay = SLOTS_PER_DAY / 2;
-  return [0, halfDay].map((from) => {
-    let bestSlot = from;
+  return [0, halfDay].flatMap((from) => {
+    let bestSlot: number | null = null;
     let most = Number.NEGATIVE_INFINITY;
     for (let slot = from; slot < from + halfDay; slot++) {
+      if (!isUsable(slot)) continue;
       const score = hourScore(model, posterior, slot);
       // The latest of equal hours: payments booked in the morning have arrived.
       if (score < most) continue;
       most = score;
       bestSlot = slot;
     }
-    return bestSlot;
+    return bestSlot ?? [];
   });
 }
 

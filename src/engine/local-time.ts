@@ -77,6 +77,9 @@ export function localDay(zone: Zone, at: number): LocalDay {
   return dayOf(local);
 }
 
+/** 0 to 23 */
+export const localHour = (zone: Zone, at: number): number => new Date(at + offsetMs(zone, at)).getUTCHours();
+
 const dayOf = (local: Date): LocalDay => ({
   year: local.getUTCFullYear(),
   month: local.getUTCMonth() + 1,

@@ -76,6 +76,7 @@ test("each reason for a time has its own words, with the time", () => {
     new_card: /^The first retry with it comes about an hour later: /,
     last_chance: /^Better times were missed and the recovery window ends soon, /,
     morning: /^The remaining retries are spaced evenly over the remaining days, each in the local morning: /,
+    after_quiet: /^The next hour that allows a retry is used: /,
     even: /^The remaining retries are spaced evenly over the remaining time: /,
   };
   for (const [why, words] of Object.entries(wordings)) {

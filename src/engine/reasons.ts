@@ -81,6 +81,8 @@ export function explainTime(candidate: CandidateTime, at: number, locale: Custom
       return `Better times were missed and the recovery window ends soon, so the retry comes at once: ${time}.`;
     case "morning":
       return `The remaining retries are spaced evenly over the remaining days, each in the local morning: ${time}.`;
+    case "after_quiet":
+      return `The next hour that allows a retry is used: ${time}.`;
     case "even":
       return `The remaining retries are spaced evenly over the remaining time: ${time}.`;
   }

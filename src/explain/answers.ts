@@ -1,5 +1,6 @@
 import { formatMoneyText } from "../domain/currency.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
+import { nameRule } from "../domain/recovery-rule.ts";
 import { isApproved } from "../domain/transaction.ts";
 import { findCustomerLocale } from "../engine/customer-locale.ts";
 import { describeLocalTime } from "../engine/decision-account.ts";
@@ -221,6 +222,7 @@ function describeRules(explained: ExplainedCase, latest: DecisionRecord, zone: Z
     places.map((index) => sentences[index]!);
   const waits = sentencesAt(reasons, about.wait).filter((wait) => !isRuledOut(wait));
   return [
+    ...describeRecoveryRule(explained),
     ...(ruledOut.length === 0 && waits.length === 0
       ? [`On ${formatTime(zone, madeAt)}, no rule excluded any time in the rest of the recovery window.`]
       : []),
@@ -232,6 +234,20 @@ function describeRules(explained: ExplainedCase, latest: DecisionRecord, zone: Z
     ...sentencesAt(reasons, about.rule),
     ...withHeading(`As counted on ${formatTime(zone, madeAt)}:`, sentencesAt(known, about.limit)),
   ];
+}
+
+/** Which recovery rule gives the window and the budget. */
+function describeRecoveryRule({ case: recoveryCase, rule }: ExplainedCase): string[] {
+  if (!rule) return [];
+  const { ruleWindowDays: days, ruleBudget: budget } = recoveryCase!;
+  const given = [
+    ...(days === null ? [] : [`a window of ${days} ${days === 1 ? "day" : "days"}`]),
+    ...(budget === null ? [] : [`a budget of ${budget} ${budget === 1 ? "retry" : "retries"}`]),
+  ];
+  const name = nameRule(rule);
+  return given.length === 0
+    ? [`${name} fits this invoice. The window and the budget come from the settings.`]
+    : [`${name} gives this invoice ${given.join(" and ")}.`];
 }
 
 const withHeading = (heading: string, lines: string[]) => (lines.length === 0 ? [] : [heading, ...lines]);
@@ -275,7 +291,11 @@ function explainStop(explained: ExplainedCase, latest: DecisionRecord | null): s
     const isGivenUp = recoveryCase!.endReason === "hopeless" || recoveryCase!.endReason === "budget_used";
     return isGivenUp && gaveUp.length > 0
       ? ["Dunlin gave up on the invoice.", ...gaveUp]
-      : [`The case ended: ${END_REASON_WORDING[recoveryCase!.endReason!]}`];
+      : [
+          recoveryCase!.endReason === "left_out" && explained.rule
+            ? `${nameRule(explained.rule)} leaves this invoice to the merchant's own system.`
+            : `The case ended: ${END_REASON_WORDING[recoveryCase!.endReason!]}`,
+        ];
   }
   const waits = describeWait(explained);
   if (recoveryCase!.arm === "dunlin" && waits !== null) return ["It has not stopped; it waits:", waits];

@@ -2,6 +2,7 @@ import type { Case } from "../domain/case.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
 import { type Invoice, isInRecovery } from "../domain/invoice.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
+import type { NumberedRule } from "../domain/recovery-rule.ts";
 import type { Tx } from "../postgres/database.ts";
 import { type Balance, computeBalance } from "../recovery/balance.ts";
 import { LEDGER_WINDOW_MS } from "../recovery/load-cases.ts";
@@ -11,6 +12,7 @@ import { decisionsOfCases, type explanatoryDecisions } from "../tables/decisions
 import { findInvoices } from "../tables/invoices.ts";
 import { findMerchant } from "../tables/merchants.ts";
 import { recoveryActionsOfCases } from "../tables/recovery-actions.ts";
+import { listRecoveryRules } from "../tables/recovery-rules.ts";
 import { type TransactionFacts, transactionsForCases } from "../tables/transactions.ts";
 
 /** The stored facts of an invoice and its latest case. Lists are oldest first. */
@@ -28,6 +30,8 @@ export interface ExplainedCase {
   balance: Balance | null;
   /** The merchant's smallest amount for a retry, in minor units. */
   smallestAmount: number;
+  /** The recovery rule that decides, or decided at the end; null if none did or it was deleted since. */
+  rule: NumberedRule | null;
   now: Date;
 }
 
@@ -54,10 +58,12 @@ export async function loadExplainedCase(
   const caseIds = recoveryCase ? [recoveryCase.id] : [];
   const { customerId } = recoveryCase ?? invoice;
   const since = new Date((recoveryCase?.unpaidAt ?? now).getTime() - LEDGER_WINDOW_MS);
-  const [attempts, actions, decisions] = await Promise.all([
+  const ruleId = recoveryCase?.ruleId ?? null;
+  const [attempts, actions, decisions, rules] = await Promise.all([
     transactionsForCases(tx, merchantId, [invoiceId], [customerId], since),
     recoveryActionsOfCases(tx, merchantId, caseIds),
     ofCases(tx, merchantId, caseIds),
+    ruleId === null ? [] : listRecoveryRules(tx, merchantId),
   ]);
   return {
     invoice,
@@ -69,6 +75,7 @@ export async function loadExplainedCase(
     decisions,
     balance: isInRecovery(invoice.state) ? computeBalance(invoice, attempts) : null,
     smallestAmount: merchant?.smallestAmount ?? 0,
+    rule: rules.find(({ id }) => id === ruleId) ?? null,
     now,
   };
 }

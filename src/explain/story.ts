@@ -138,4 +138,5 @@ export const END_REASON_WORDING: Readonly<Record<EndReason, string>> = {
   hopeless: "Dunlin gave up on the invoice.",
   settled: "the remaining amount was credited.",
   stopped_by_hand: "a person stopped the recovery of this invoice; the audit log says who.",
+  left_out: "a recovery rule leaves the invoice to the merchant's own system.",
 };

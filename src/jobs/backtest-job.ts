@@ -2,6 +2,7 @@ import type { Job } from "../domain/job.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import type { Actor } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
+import type { NumberedRule } from "../domain/recovery-rule.ts";
 import { findBrand } from "../engine/rules/card-networks.ts";
 import { normalizeGatewayCode, normalizeNetworkCode } from "../engine/rules/gateway-codes.ts";
 import { isUnsent } from "../engine/rules/unsent-attempts.ts";
@@ -9,6 +10,7 @@ import type { Database } from "../postgres/database.ts";
 import { writeAuditEntry } from "../tables/audit-log.ts";
 import { insertJob } from "../tables/job-queue.ts";
 import { readAttemptsAfter, type StoredAttempt } from "../tables/past-attempts.ts";
+import { listRecoveryRules } from "../tables/recovery-rules.ts";
 import { type ClaimedJob, JobFailure, type JobHandler } from "./run-jobs.ts";
 
 /** A page takes the main thread a few milliseconds. */
@@ -44,7 +46,7 @@ export async function requestBacktest(
 export interface BacktestRunner {
   add(attempts: readonly PastAttempt[]): void;
   /** Rejects if the runner stops or fails. */
-  judge(): Promise<object>;
+  judge(rules: readonly NumberedRule[]): Promise<object>;
   stop(): Promise<unknown>;
 }
 
@@ -134,7 +136,7 @@ export const createBacktestHandler =
       if (judged === 0) throw new JobFailure(isCut ? tooManyAttemptsMessage(maxAttempts) : NO_ATTEMPTS_MESSAGE);
       progress = { read: judged, isJudging: true };
       await extendLease(progress);
-      const result = await runner.judge();
+      const result = await runner.judge(await listRecoveryRules(db, job.merchantId));
       return { result: { backtest: result, isCut } };
     } catch (error) {
       if (signal.aborted || isLost) return null;

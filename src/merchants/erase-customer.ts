@@ -19,6 +19,7 @@ import {
   transactionsOfCustomer,
 } from "../tables/erasure.ts";
 import { advanceMerchantClock } from "../tables/merchant-clocks.ts";
+import { forgetCustomerInRules } from "../tables/recovery-rules.ts";
 import { deleteCases } from "../tables/recovery-sums.ts";
 
 /** Keeps locks short. */
@@ -69,6 +70,7 @@ export async function eraseCustomer(
   }
   await owner.transaction(async (tx) => {
     await deleteRestOfCustomer(tx, merchantId, customerId);
+    await forgetCustomerInRules(tx, merchantId, customerId);
     await logErasure("customer.erased", counts)(tx);
   });
   return counts;

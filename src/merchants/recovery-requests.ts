@@ -79,7 +79,7 @@ export async function requestRetryNow(
   request: RecoveryRequest,
 ): Promise<RetryNowResult | string | null> {
   const act: ActOnCase<RetryNowResult> = async (tx, { recoveryCase, view, now, listedAt }) => {
-    const unpostponed = { ...view, case: { ...recoveryCase, postponedUntil: null } };
+    const unpostponed = { ...view, case: { ...view.case, postponedUntil: null } };
     const step = stepCase({ ...unpostponed, isRetriedNow: true }, now, service.ports.newId, NO_MODEL, listedAt);
     const action = [...step.inserted, ...step.updated].find(isRequestedAt(now));
     if (!action) return { answer: `${NOTHING_RETRIED} ${explainNoRetryNow(view, step)}` };

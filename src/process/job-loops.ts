@@ -72,8 +72,8 @@ export function runBacktestInWorker(prior: PretrainedModel | null, { now }: Pick
   const send = (message: WorkerMessage) => worker.postMessage(message);
   return {
     add: (attempts) => send({ attempts: [...attempts] }),
-    judge() {
-      send({ prior, now: now() });
+    judge(rules) {
+      send({ prior, now: now(), rules });
       return result;
     },
     stop: () => worker.terminate(),

@@ -2,6 +2,7 @@ import type { Case } from "../domain/case.ts";
 import { isInRecovery } from "../domain/invoice.ts";
 import { OUTCOME_WAIT_MS } from "../domain/recovery-action.ts";
 import type { DecisionFacts, Decline } from "../engine/decision-facts.ts";
+import { quietTimesOf } from "../engine/quiet-times.ts";
 import type { LedgerEntry } from "../engine/rules/attempt-ledger.ts";
 import { findBrand } from "../engine/rules/card-networks.ts";
 import { endsRetries } from "../engine/rules/decline-groups.ts";
@@ -63,6 +64,7 @@ export function buildDecisionFacts(
     othersPlanned: view.customerInvoices.some(({ id, isPlanned }) => id !== invoice.id && isPlanned),
     issuerDownAt: view.issuerDownAt,
     postponedUntil: recoveryCase.postponedUntil,
+    quietTimes: quietTimesOf(view.rule),
     // A retry canceled after it was sent still counts as requested.
     retries: retries.map(({ idealRetryTime, status }) => ({
       idealRetryTime,

@@ -118,10 +118,15 @@ function decisionContextOf(
     explores: ____,
     pending,
     postponedUntil,
+    quietTimes,
     ...lasting
   } = facts;
-  // Without these two the fingerprint equals earlier versions', so plans survive an upgrade.
-  const rare = [...(pending ? [pending] : []), ...(postponedUntil ? [{ postponedUntil }] : [])];
+  // Without these three the fingerprint equals earlier versions', so plans survive an upgrade.
+  const rare = [
+    ...(pending ? [pending] : []),
+    ...(postponedUntil ? [{ postponedUntil }] : []),
+    ...(quietTimes ? [{ quietTimes }] : []),
+  ];
   const all = [lasting, history?.invoices, history?.traits, ...rare];
   return {
     context: buildDecisionContext(facts, now, history),

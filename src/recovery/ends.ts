@@ -30,9 +30,9 @@ export const endOfBalance = ({ paidAt }: Balance): Pick<CaseEnd, "endReason" | "
 export type End = Pick<Case, "endedAt" | "endReason" | "paidAt">;
 export const NOT_ENDED: End = { endedAt: null, endReason: null, paidAt: null };
 
-/** By its facts and balance, or because a person stopped it. */
+/** By its facts and balance, because a rule leaves the invoice out, or because a person stopped it. */
 export function endOfCase(
-  { case: recoveryCase, invoice, subscription, isStopped }: LoadedCase,
+  { case: recoveryCase, invoice, subscription, rule, isStopped }: LoadedCase,
   balance: Balance,
   now: Date,
 ): End {
@@ -46,6 +46,7 @@ export function endOfCase(
   if (balance.unpaidAmount === 0 && !balance.conflict) return { endedAt: now, ...endOfBalance(balance) };
   if (subscription?.state === "CANCELED") return endNow("subscription_canceled");
   if (subscription?.state === "EXPIRED") return endNow("subscription_expired");
+  if (rule?.leaveOut) return endNow("left_out");
   if (now >= recoveryCase.windowEndsAt) return endNow("window_over");
   return isStopped ? endNow("stopped_by_hand") : NOT_ENDED;
 }

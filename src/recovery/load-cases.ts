@@ -2,6 +2,7 @@ import type { Case } from "../domain/case.ts";
 import { DAY_MS } from "../domain/durations.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
+import { findDecidingRule, type NumberedRule } from "../domain/recovery-rule.ts";
 import { blocksCard } from "../engine/rules/guard.ts";
 import type { Tx } from "../postgres/database.ts";
 import { type CustomerInvoice, latestInvoicesOfCustomers } from "../tables/customer-invoices.ts";
@@ -10,6 +11,7 @@ import { sentOnceEventKeys } from "../tables/events.ts";
 import { conflictsOf } from "../tables/invoice-conflicts.ts";
 import { findInvoices } from "../tables/invoices.ts";
 import { type PendingRetryRequest, pendingRetryRequests, recoveryActionsOfCases } from "../tables/recovery-actions.ts";
+import { listRecoveryRules } from "../tables/recovery-rules.ts";
 import { readSubscriptionFacts } from "../tables/subscriptions.ts";
 import {
   latestDeclinesBefore,
@@ -21,8 +23,10 @@ import {
 } from "../tables/transactions.ts";
 import { declineCodesOf, instrumentOf } from "./build-decision-facts.ts";
 import { findCardSharers } from "./card.ts";
+import { followRule, ruleFactsOf } from "./case-rules.ts";
 import { loadOutages } from "./load-outages.ts";
 import type { LoadedCase } from "./loaded-case.ts";
+import { paymentProfileOf } from "./payment-profile.ts";
 import type { Step } from "./step.ts";
 
 /**
@@ -56,15 +60,17 @@ export async function loadCases(tx: Tx, merchant: Merchant, cases: readonly Case
   const byUnpaidAt = [...cases].sort((a, b) => a.unpaidAt.getTime() - b.unpaidAt.getTime());
   const [earliest, latest] = [byUnpaidAt[0]!, byUnpaidAt.at(-1)!];
   const since = timeBefore(earliest, LEDGER_WINDOW_MS);
-  const [invoices, conflicts, invoicesByCustomer, actions, sentEventKeys, decisions, ownAttempts] = await Promise.all([
-    findInvoices(tx, merchant.id, invoiceIds),
-    conflictsOf(tx, merchant.id, invoiceIds),
-    loadInvoicesByCustomer(tx, merchant, customerIds, timeBefore(earliest, INVOICE_HISTORY_MS)),
-    recoveryActionsOfCases(tx, merchant.id, ids),
-    sentOnceEventKeys(tx, merchant.id, ids),
-    latestDecisions(tx, merchant.id, ids),
-    transactionsForCases(tx, merchant.id, invoiceIds, customerIds, since),
-  ]);
+  const [invoices, conflicts, invoicesByCustomer, actions, sentEventKeys, decisions, rules, ownAttempts] =
+    await Promise.all([
+      findInvoices(tx, merchant.id, invoiceIds),
+      conflictsOf(tx, merchant.id, invoiceIds),
+      loadInvoicesByCustomer(tx, merchant, customerIds, timeBefore(earliest, INVOICE_HISTORY_MS)),
+      recoveryActionsOfCases(tx, merchant.id, ids),
+      sentOnceEventKeys(tx, merchant.id, ids),
+      latestDecisions(tx, merchant.id, ids),
+      listRecoveryRules(tx, merchant.id),
+      transactionsForCases(tx, merchant.id, invoiceIds, customerIds, since),
+    ]);
   const subscriptionIds = distinct([...invoices.values()].map(({ subscriptionId }) => subscriptionId));
   const [subscriptions, attemptsOnCards, blockingAttempts, disputed, outages] = await Promise.all([
     readSubscriptionFacts(tx, merchant.id, subscriptionIds),
@@ -96,7 +102,7 @@ export async function loadCases(tx: Tx, merchant: Merchant, cases: readonly Case
     view(recoveryCase) {
       const invoice = invoices.get(recoveryCase.invoiceId)!;
       const relevantAttempts = findRelevantAttempts(recoveryCase, transactions);
-      return {
+      const loaded: LoadedCase = {
         case: recoveryCase,
         merchant,
         invoice,
@@ -121,6 +127,7 @@ export async function loadCases(tx: Tx, merchant: Merchant, cases: readonly Case
           recoveryEnded: sentEventKeys.has(`${recoveryCase.id}:recovery_ended`),
         },
       };
+      return applyRules(loaded, rules);
     },
     recordRequests({ inserted, updated, events }) {
       const decided = new Set(events.map(({ id }) => id));
@@ -130,6 +137,21 @@ export async function loadCases(tx: Tx, merchant: Merchant, cases: readonly Case
     },
     hasRelevantRequest: (recoveryCase, requests) =>
       findRelevantRequests(recoveryCase, findRelevantAttempts(recoveryCase, transactions), requests).length > 0,
+  };
+}
+
+/** The window, the budget and the lead are then those of the rule that decides. An ended case stays as it is. */
+function applyRules(loaded: LoadedCase, rules: readonly NumberedRule[]): LoadedCase {
+  const { case: recoveryCase, merchant, invoice, subscription } = loaded;
+  if (recoveryCase.endedAt !== null || (rules.length === 0 && recoveryCase.ruleId === null)) return loaded;
+  const rule = findDecidingRule(rules, ruleFactsOf(invoice, subscription, paymentProfileOf(loaded)));
+  const newRule = followRule(recoveryCase, rule, merchant);
+  return {
+    ...loaded,
+    case: newRule ? { ...recoveryCase, ...newRule } : recoveryCase,
+    merchant: rule && rule.leadMs !== null ? { ...merchant, leadMs: rule.leadMs } : merchant,
+    rule,
+    newRule,
   };
 }
 

@@ -2,6 +2,8 @@ import type { Case } from "../domain/case.ts";
 import type { PreviousDecision } from "../domain/decision.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
+import type { NumberedRule } from "../domain/recovery-rule.ts";
+import type { CaseRule } from "../tables/cases.ts";
 import type { CustomerInvoice } from "../tables/customer-invoices.ts";
 import type { InvoiceConflict } from "../tables/invoice-conflicts.ts";
 import type { PendingRetryRequest } from "../tables/recovery-actions.ts";
@@ -10,7 +12,9 @@ import type { TransactionFacts } from "../tables/transactions.ts";
 import type { DeliveredAction } from "./outcome.ts";
 
 export interface LoadedCase {
+  /** With the window and the budget of `rule`. */
   case: Case;
+  /** With the lead of `rule`. */
   merchant: Merchant;
   invoice: Invoice;
   subscription: SubscriptionFacts | null;
@@ -41,6 +45,10 @@ export interface LoadedCase {
   lastDecision: PreviousDecision | null;
   /** Which of the events sent once per case exist already. */
   sentOnceEvents: { pauseCollection: boolean; completeDunning: boolean; recoveryEnded: boolean };
+  /** The recovery rule that decides an open case; absent if none does. */
+  rule?: NumberedRule | null;
+  /** If the step must save it. */
+  newRule?: CaseRule | null;
   /** Whether a person ends the case with this step. */
   isStopped?: true;
   /** Whether this step requests a retry at once, which the merchant asked for by hand. */

@@ -1,13 +1,17 @@
 import { DAY_MS } from "../domain/durations.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
+import type { NumberedRule } from "../domain/recovery-rule.ts";
 import type { Tx } from "../postgres/database.ts";
 import { type EndedCase, endCases, openCases } from "../tables/cases.ts";
 import { withdrawEvents, withdrawRetries } from "../tables/events.ts";
 import { runningExperiment } from "../tables/experiments.ts";
 import { clearConflicts, saveConflicts } from "../tables/invoice-conflicts.ts";
 import { findMerchant } from "../tables/merchants.ts";
+import { listRecoveryRules } from "../tables/recovery-rules.ts";
 import { assignArms } from "./assign-arms.ts";
+import { buildCaseRule, findOpeningRules } from "./case-rules.ts";
+import { LEDGER_WINDOW_MS } from "./load-cases.ts";
 import {
   findEndedByBalance,
   findOwedInvoices,
@@ -21,12 +25,17 @@ import {
 export interface OpeningContext {
   settings: Merchant;
   experiment: Awaited<ReturnType<typeof runningExperiment>>;
+  rules: readonly NumberedRule[];
 }
 
 /** Reads in the transaction that opens cases: a case keeps the settings, and a request may hold some that are seconds old. */
 export async function loadOpeningContext(tx: Tx, merchantId: string): Promise<OpeningContext | null> {
-  const [settings, experiment] = await Promise.all([findMerchant(tx, merchantId), runningExperiment(tx, merchantId)]);
-  return settings && { settings, experiment };
+  const [settings, experiment, rules] = await Promise.all([
+    findMerchant(tx, merchantId),
+    runningExperiment(tx, merchantId),
+    listRecoveryRules(tx, merchantId),
+  ]);
+  return settings && { settings, experiment, rules };
 }
 
 /** Runs the last statements, sent together with the commit. Returns withdrawn events. */
@@ -54,8 +63,7 @@ export async function applyReview(
   const clearIds = reviewed.map(({ invoice }) => invoice.id).filter((id) => !contradictedIds.has(id));
   const endedCases = findEndedByBalance(reviewed);
   const waiting = listWaitingCases(reviewed);
-  const owedInvoices = context ? findOwedInvoices(reviewed, context.settings.windowDays, now, causingAttemptIds) : [];
-  const opened = await prepareOpening(tx, owedInvoices, context, now, ports);
+  const opened = context && (await prepareOpening(tx, reviewed, context, now, ports, causingAttemptIds));
   return async () => {
     const [withdrawn, retries] = await Promise.all([
       endedCases.length === 0 ? [] : endAndWithdraw(tx, merchantId, endedCases, now, ports),
@@ -80,22 +88,26 @@ async function endAndWithdraw(tx: Tx, merchantId: string, endedCases: readonly E
 
 async function prepareOpening(
   tx: Tx,
-  owedInvoices: readonly OwedInvoice[],
-  context: OpeningContext | null,
+  reviewed: readonly InvoiceReview[],
+  { settings, experiment, rules }: OpeningContext,
   now: Date,
   ports: Ports,
+  causingAttemptIds: ReadonlySet<string> | null,
 ) {
-  if (!context) return null;
-  const { settings, experiment } = context;
-  const cases = owedInvoices
-    .map((owedInvoice) => buildNewCase(owedInvoice, settings, now, ports))
+  const invoices = reviewed.map(({ invoice }) => invoice);
+  const since = new Date(now.getTime() - LEDGER_WINDOW_MS);
+  const ruleByInvoice = await findOpeningRules(tx, settings.id, rules, invoices, since);
+  const ruleOf = (invoiceId: string) => buildCaseRule(ruleByInvoice.get(invoiceId) ?? null, settings);
+  const windowDaysOf = (invoiceId: string) => ruleOf(invoiceId).windowDays;
+  const cases = findOwedInvoices(reviewed, windowDaysOf, now, causingAttemptIds)
+    .map((owedInvoice) => buildNewCase(owedInvoice, ruleOf(owedInvoice.invoice.id), now, ports))
     .filter(({ windowEndsAt }) => windowEndsAt > now);
   return cases.length === 0 ? null : assignArms(tx, settings, experiment, cases);
 }
 
 const buildNewCase = (
   { invoice, unpaidAmount, unpaidAt }: OwedInvoice,
-  merchant: Merchant,
+  { windowDays, ...rule }: ReturnType<typeof buildCaseRule>,
   now: Date,
   ports: Ports,
 ) => ({
@@ -106,7 +118,7 @@ const buildNewCase = (
   amount: unpaidAmount,
   currency: invoice.currency,
   unpaidAt,
-  windowEndsAt: new Date(unpaidAt.getTime() + merchant.windowDays * DAY_MS),
-  budget: merchant.budget,
+  windowEndsAt: new Date(unpaidAt.getTime() + windowDays * DAY_MS),
   openedAt: now,
+  ...rule,
 });

@@ -107,7 +107,7 @@ async function stepCases(
     const view = facts.view(recoveryCase);
     const result = stepCase(view, inputs.now, ports.newId, inputs.availableModel, inputs.provisional);
     // As the step leaves the case: attempts after its payment do not belong to it.
-    const observed = observedRetries({ ...view, case: { ...recoveryCase, ...result.state } }).map(({ id }) => ({
+    const observed = observedRetries({ ...view, case: { ...view.case, ...result.state } }).map(({ id }) => ({
       ...{ id: ports.newId(), transactionId: id, caseId: recoveryCase.id },
     }));
     facts.recordRequests(result);

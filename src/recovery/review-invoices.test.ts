@@ -87,7 +87,7 @@ test("a conflict is recorded, and the invoice's open cases wait, when facts cont
 
 suite("an owed invoice", () => {
   const owed = (given: ReviewOverrides, nowMs = DAY, broughtBy: string[] | null = null) =>
-    findOwedInvoices([buildReview(given)], WINDOW_DAYS, at(nowMs), broughtBy && new Set(broughtBy)).map(
+    findOwedInvoices([buildReview(given)], () => WINDOW_DAYS, at(nowMs), broughtBy && new Set(broughtBy)).map(
       ({ unpaidAmount, unpaidAt }) => [unpaidAmount, unpaidAt.getTime() - START.getTime()],
     );
 

@@ -93,12 +93,13 @@ export interface OwedInvoice {
 /**
  * Includes an invoice whose payment was pushed before its unpaid version: the next step ends its case as paid, and it is counted.
  *
+ * @param windowDaysOf  by the invoice's id
  * @param causingAttemptIds  ids of the attempts that led here; null: an invoice version did. After a payment, a newer version makes an
  * invoice owed again, or an attempt that failed, was voided or disputed
  */
 export const findOwedInvoices = (
   reviewed: readonly InvoiceReview[],
-  windowDays: number,
+  windowDaysOf: (invoiceId: string) => number,
   now: Date,
   causingAttemptIds: ReadonlySet<string> | null,
 ): OwedInvoice[] =>
@@ -111,7 +112,7 @@ export const findOwedInvoices = (
       const openCase = cases.find(isOpen);
       const unpaidAt = openCase
         ? openCase.unpaidAt
-        : findUnpaidSince(invoice, attempts, cases.at(-1), windowDays * DAY_MS, now, causingAttemptIds);
+        : findUnpaidSince(invoice, attempts, cases.at(-1), windowDaysOf(invoice.id) * DAY_MS, now, causingAttemptIds);
       return unpaidAt ? [{ invoice, unpaidAmount: balance.unpaidAmount || invoice.amount, unpaidAt }] : [];
     });
 

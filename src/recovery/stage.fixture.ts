@@ -25,8 +25,11 @@ import { createLearner } from "../learning/learn-due.ts";
 import { createModelCache } from "../learning/model-cache.ts";
 import { toBytes } from "../learning/stored-model.ts";
 import { changeMerchant, createMerchant, type MerchantSettings } from "../merchants/merchant-settings.ts";
+import { type ProposedRule, parseRecoveryRules, type RuleJson } from "../merchants/parse-recovery-rules.ts";
 import { postponeRecovery, requestRetryNow, stopRecovery } from "../merchants/recovery-requests.ts";
+import { changeRecoveryRules } from "../merchants/recovery-rules.ts";
 import { replayExhausted } from "../merchants/replay.ts";
+import { testRules } from "../merchants/test-recovery-rules.ts";
 import { prepared } from "../postgres/database.ts";
 import type { ReplayVerdict } from "../tables/delivery-states.ts";
 import { listInterimAnalyses, talliesOf } from "../tables/experiment-results.ts";
@@ -133,6 +136,11 @@ export async function openStage() {
   let merchant: Merchant;
   const models = createModelCache({ db, ports, log, prior: readPretrainedModel() });
 
+  const parseRules = (rules: readonly RuleJson[]) => {
+    const parsed = parseRecoveryRules(rules.map((rule, index) => ({ name: `rule ${index + 1}`, ...rule })));
+    assert.ok(Array.isArray(parsed), JSON.stringify(parsed));
+    return parsed as ProposedRule[];
+  };
   const requests = () => ({ db, ports, log, onEvents() {}, onWithdrawn() {} });
   const stage = {
     ...database,
@@ -236,6 +244,10 @@ export async function openStage() {
     async set(settings: MerchantSettings) {
       merchant = (await changeMerchant(db, merchant.id, settings, SECRET_KEYS, ports))!;
     },
+    /** Replaces the recovery rules. */
+    setRules: (...rules: RuleJson[]) =>
+      changeRecoveryRules(db, merchant.id, parseRules(rules), COMMAND_LINE_ACTOR, ports),
+    testRules: (...rules: RuleJson[]) => testRules(db, merchant.id, parseRules(rules)),
     /** Marks every waiting event as delivered. */
     deliver: () => db.run(DELETE_DELIVERIES, [merchant.id, now, 1, ports.newId()]),
     /** Sends due events with this function. */

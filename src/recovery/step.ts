@@ -8,7 +8,7 @@ import type { Event } from "../domain/event.ts";
 import { type Invoice, isInRecovery } from "../domain/invoice.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { Decision } from "../engine/decision-facts.ts";
-import type { CaseState } from "../tables/cases.ts";
+import type { CaseRule, CaseState } from "../tables/cases.ts";
 import type { NextEvaluation } from "../tables/due-cases.ts";
 import { type Balance, type Conflict, computeBalance } from "./balance.ts";
 import { buildCaseTraits } from "./case-traits.ts";
@@ -37,6 +37,8 @@ export interface Step {
   inserted: RecoveryAction[];
   updated: RecoveryAction[];
   events: Event[];
+  /** If another recovery rule decides, or the same one gives another window or budget. */
+  newRule: CaseRule | null;
   /** If it differs from the last one. */
   decision: DecisionRecord | null;
   /** The learned engine's failure, after which the static policy decided. */
@@ -82,7 +84,7 @@ export function stepCase(
     cancelUndelivered(draft);
   }
   const endsNow = end.endedAt !== null && view.case.endedAt === null;
-  const canSendEvents = isHandledByDunlin(view) && view.merchant.webhookUrl !== null;
+  const canSendEvents = isHandledByDunlin(view) && view.merchant.webhookUrl !== null && !wasNeverBegun(view, end);
   if (endsNow && canSendEvents && sendsCompleteDunning(end.endReason!) && !view.sentOnceEvents.completeDunning)
     draft.events.push(buildCaseEvent(view, "complete_dunning", now, newId()));
   // Ingest ends a case itself, and this step comes right after it.
@@ -102,6 +104,7 @@ export function stepCase(
     inserted: draft.inserted,
     updated,
     events: draft.events,
+    newRule: view.newRule ?? null,
     decision: draft.decision,
     error: draft.error,
     conflict: end.endedAt ? undefined : newConflict(view, balance),
@@ -110,6 +113,10 @@ export function stepCase(
     withdrawn: draft.actions.filter(isStale).map(({ id }) => id),
   };
 }
+
+/** A merchant that was not told to leave an invoice to Dunlin needs no news that a rule leaves it out. */
+const wasNeverBegun = ({ sentOnceEvents }: LoadedCase, { endReason }: End) =>
+  endReason === "left_out" && !sentOnceEvents.pauseCollection;
 
 /** A step may end a case by a payment that is withdrawn while the step reads. */
 const isOwedAgain = ({ case: { endReason }, invoice }: LoadedCase, { unpaidAmount, conflict }: Balance) =>

@@ -2,7 +2,7 @@ import type { Logger as Log } from "pino";
 import type { OnWithdrawn } from "../domain/event.ts";
 import type { Tx } from "../postgres/database.ts";
 import { errorFields } from "../postgres/database-errors.ts";
-import { saveCaseStates } from "../tables/cases.ts";
+import { saveCaseRules, saveCaseStates } from "../tables/cases.ts";
 import { insertDecisions } from "../tables/decisions.ts";
 import { rescheduleCases } from "../tables/due-cases.ts";
 import { insertEvents, withdrawEvents } from "../tables/events.ts";
@@ -24,6 +24,7 @@ export async function writeSteps(tx: Tx, merchantId: string, steps: readonly Ste
   const updated = steps.flatMap((s) => s.updated);
   const events = steps.flatMap((s) => s.events);
   const decisions = steps.flatMap(({ decision }) => decision ?? []);
+  const newRules = steps.flatMap(({ newRule }) => newRule ?? []);
   const states = steps.map(({ state }) => state);
   const conflicts = listFoundConflicts(steps, now);
   const resolved = steps.filter(({ conflict }) => conflict === null).map(({ state }) => state.invoiceId);
@@ -37,6 +38,7 @@ export async function writeSteps(tx: Tx, merchantId: string, steps: readonly Ste
     decisions.length > 0 && insertDecisions(tx, merchantId, decisions),
     conflicts.length > 0 && saveConflicts(tx, merchantId, conflicts),
     resolved.length > 0 && clearConflicts(tx, merchantId, resolved),
+    newRules.length > 0 && saveCaseRules(tx, merchantId, newRules),
     endedStates.length > 0 && saveCaseStates(tx, merchantId, endedStates),
     saveCaseTraits(
       tx,

@@ -148,7 +148,7 @@ const findFirstInformedDecision = (decisions: readonly DecisionRecord[], onInvoi
     ? decisions.find(({ account }) => account.knowsFailure)
     : decisions[0];
 
-const ENDED_WITHOUT_DEBT: readonly (EndReason | null)[] = ["voided", "refunded", "draft"];
+const NOT_FOR_RECOVERY: readonly (EndReason | null)[] = ["voided", "refunded", "draft", "left_out"];
 
 function addOutcome(
   figures: ShadowFigures,
@@ -157,7 +157,7 @@ function addOutcome(
   charge: TransactionFacts | undefined,
   now: Date,
 ) {
-  if (ENDED_WITHOUT_DEBT.includes(endReason)) return;
+  if (NOT_FOR_RECOVERY.includes(endReason)) return;
   const countsAt = new Date(windowEndsAt.getTime() + REPORTING_GRACE_DAYS * DAY_MS);
   if (countsAt > now) {
     const { young } = figures;

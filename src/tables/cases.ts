@@ -16,11 +16,17 @@ const COLUMNS: readonly Column<Case>[] = [
   ["budget", "int4", "budget"],
   ["arm", "text", "arm"],
   ["opened_at", "timestamptz", "openedAt"],
+  ["rule_id", "uuid", "ruleId"],
+  ["rule_window_days", "int4", "ruleWindowDays"],
+  ["rule_budget", "int4", "ruleBudget"],
 ];
-const SELECTED = `${selectList(COLUMNS)},
+export const SELECTED_CASE = `${selectList(COLUMNS)},
   ended_at as "endedAt", end_reason as "endReason", paid_at as "paidAt", postponed_until as "postponedUntil"`;
 
-export type NewCase = Omit<Case, "endedAt" | "endReason" | "paidAt" | "postponedUntil">;
+type RuleField = "ruleId" | "ruleWindowDays" | "ruleBudget";
+/** Without a rule, its fields are absent. */
+export type NewCase = Omit<Case, "endedAt" | "endReason" | "paidAt" | "postponedUntil" | RuleField> &
+  Partial<Pick<Case, RuleField>>;
 
 // `given_up` locks its rows to read what a concurrent step writes when it ends one.
 const OPEN = prepared(
@@ -34,13 +40,15 @@ const OPEN = prepared(
      order by invoice_id, id for no key update
    ), opened as (
      insert into cases (
-       merchant_id, id, invoice_id, customer_id, subscription_id, amount, currency, unpaid_at, window_ends_at, budget, arm, opened_at)
+       merchant_id, id, invoice_id, customer_id, subscription_id, amount, currency, unpaid_at, window_ends_at, budget, arm, opened_at,
+       rule_id, rule_window_days, rule_budget)
      select $1::uuid, unpaid.*
      from unnest(
        $3::uuid[], $4::text[], $5::text[], $6::text[], $7::int8[], $8::text[], $9::timestamptz[], $10::timestamptz[], $11::int4[],
-       $12::text[], $13::timestamptz[]
+       $12::text[], $13::timestamptz[], $14::uuid[], $15::int4[], $16::int4[]
      ) as unpaid (
-       id, invoice_id, customer_id, subscription_id, amount, currency, unpaid_at, window_ends_at, budget, arm, opened_at)
+       id, invoice_id, customer_id, subscription_id, amount, currency, unpaid_at, window_ends_at, budget, arm, opened_at, rule_id,
+       rule_window_days, rule_budget)
      where unpaid.invoice_id not in (select invoice_id from given_up where ended_at is not null)
      on conflict (merchant_id, invoice_id) where ended_at is null do update set
        customer_id = excluded.customer_id,
@@ -231,7 +239,7 @@ export async function findInvoicesToReopen(tx: Tx, merchantId: string, subscript
 
 const LOCK = prepared(
   "lock_cases",
-  `select ${SELECTED} from cases where merchant_id = $1 and id = any($2::uuid[]) for update skip locked`,
+  `select ${SELECTED_CASE} from cases where merchant_id = $1 and id = any($2::uuid[]) for update skip locked`,
 );
 
 /** Skips cases that another transaction holds. */
@@ -241,7 +249,7 @@ export async function lockCases(tx: Tx, merchantId: string, ids: readonly string
 
 const LOCK_OPEN = prepared(
   "lock_open_case",
-  `select ${SELECTED} from cases where merchant_id = $1 and invoice_id = $2 and ended_at is null for update`,
+  `select ${SELECTED_CASE} from cases where merchant_id = $1 and invoice_id = $2 and ended_at is null for update`,
 );
 
 /** Null if not open after waiting for the lock. */
@@ -256,7 +264,39 @@ export async function setPostponedUntil(tx: Tx, merchantId: string, caseId: stri
   await tx.run(POSTPONE, [merchantId, caseId, until]);
 }
 
-const FIND = prepared("find_cases", `select ${SELECTED} from cases where merchant_id = $1 and id = any($2::uuid[])`);
+export type CaseRule = Pick<Case, "id" | "windowEndsAt" | "budget" | RuleField>;
+
+const RULE_COLUMNS: readonly Column<CaseRule>[] = [
+  ["id", "uuid", "id"],
+  ["window_ends_at", "timestamptz", "windowEndsAt"],
+  ["budget", "int4", "budget"],
+  ["rule_id", "uuid", "ruleId"],
+  ["rule_window_days", "int4", "ruleWindowDays"],
+  ["rule_budget", "int4", "ruleBudget"],
+];
+
+const SAVE_RULES = prepared(
+  "save_case_rules",
+  `update cases set
+     window_ends_at = saved.window_ends_at,
+     budget = saved.budget,
+     rule_id = saved.rule_id,
+     rule_window_days = saved.rule_window_days,
+     rule_budget = saved.rule_budget
+   from unnest($2::uuid[], $3::timestamptz[], $4::int4[], $5::uuid[], $6::int4[], $7::int4[])
+     as saved (id, window_ends_at, budget, rule_id, rule_window_days, rule_budget)
+   where cases.merchant_id = $1 and cases.id = saved.id`,
+);
+
+/** For locked, open cases that another recovery rule decides, or the same one with another window or budget. */
+export async function saveCaseRules(tx: Tx, merchantId: string, rules: readonly CaseRule[]) {
+  await tx.run(SAVE_RULES, [merchantId, ...columnValues(rules, RULE_COLUMNS)]);
+}
+
+const FIND = prepared(
+  "find_cases",
+  `select ${SELECTED_CASE} from cases where merchant_id = $1 and id = any($2::uuid[])`,
+);
 
 export async function findCases(tx: Tx, merchantId: string, ids: readonly string[]) {
   return (await tx.run<Case>(FIND, [merchantId, ids])).rows;
@@ -264,7 +304,7 @@ export async function findCases(tx: Tx, merchantId: string, ids: readonly string
 
 const OF_INVOICE = prepared(
   "cases_of_invoice",
-  `select ${SELECTED} from cases where merchant_id = $1 and invoice_id = $2 order by opened_at, id`,
+  `select ${SELECTED_CASE} from cases where merchant_id = $1 and invoice_id = $2 order by opened_at, id`,
 );
 
 /** Oldest first. */
@@ -274,7 +314,7 @@ export async function casesOfInvoice(tx: Tx, merchantId: string, invoiceId: stri
 
 const IN_SHADOW = prepared(
   "cases_in_shadow",
-  `select ${SELECTED},
+  `select ${SELECTED_CASE},
      (select i.state = 'PAID' from invoices i where i.merchant_id = $1 and i.id = cases.invoice_id) as "isPaid"
    from cases where merchant_id = $1 and arm = 'shadow' and (unpaid_at, id) > ($2, $3::uuid)
    order by unpaid_at, id limit $4`,

@@ -38,7 +38,8 @@ export type SubscriptionFacts = Pick<
 
 const FACTS = prepared(
   "subscription_facts",
-  `select id, state, plan_id as "planId", created_at as "createdAt", billing_period as "billingPeriod", billing_period_unit as "billingPeriodUnit"
+  `select id, state, plan_id as "planId", created_at as "createdAt", billing_period as "billingPeriod",
+     billing_period_unit as "billingPeriodUnit"
    from subscriptions where merchant_id = $1 and id = any($2::text[])`,
 );
 

@@ -180,6 +180,8 @@ export async function listConsolePages(page: Page): Promise<[name: string, path:
     ["backtest", backtest],
     ["shadow", "/shadow"],
     ["recovery-settings", "/settings/recovery"],
+    ["recovery-rules", "/settings/rules"],
+    ["new-recovery-rule", "/settings/rules?edit=new"],
     ["webhook", "/settings/webhook"],
     ["keys", "/org/api_keys"],
     ["key", key],

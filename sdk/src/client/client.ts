@@ -1,6 +1,7 @@
 import { createIngest, type Ingest } from "./ingest.ts";
 import { createInvoices, type Invoices } from "./invoices.ts";
 import { createRecoveryActions, type RecoveryActions } from "./recovery-actions.ts";
+import { createRecoveryRules, type RecoveryRules } from "./recovery-rules.ts";
 import { createRequest, type RequestOptions } from "./request.ts";
 import { httpsTransport, type Transport } from "./transport.ts";
 
@@ -19,6 +20,7 @@ export interface Client {
   ingest: Ingest;
   recoveryActions: RecoveryActions;
   invoices: Invoices;
+  recoveryRules: RecoveryRules;
   /** Closes idle connections. */
   close(): void;
 }
@@ -31,6 +33,7 @@ export function createClient(options: ClientOptions): Client {
     ingest: createIngest(request, options.inFlightMax ?? 5),
     recoveryActions: createRecoveryActions(request),
     invoices: createInvoices(request),
+    recoveryRules: createRecoveryRules(request),
     close: () => transport.close(),
   };
 }

@@ -58,6 +58,7 @@ export interface Explanation {
     | "END_REASON_HOPELESS"
     | "END_REASON_STOPPED_BY_HAND"
     | "END_REASON_SETTLED"
+    | "END_REASON_LEFT_OUT"
     | null;
   /** The zone of all times in the sentences: the customer's, as far as it is known. */
   timeZone: string;

@@ -26,7 +26,7 @@ export interface RequestOptions {
 
 /** Retries while that may help, and returns a 2xx answer's JSON object. */
 export type Request = (
-  method: "GET" | "POST",
+  method: "GET" | "POST" | "PUT",
   path: string,
   body: string | undefined,
   signal: AbortSignal | undefined,

@@ -1,7 +1,7 @@
 import { Agent, request } from "node:https";
 
 export interface TransportRequest {
-  method: "GET" | "POST";
+  method: "GET" | "POST" | "PUT";
   url: string;
   headers: Readonly<Record<string, string>>;
   body?: string | undefined;

@@ -82,7 +82,8 @@ export interface RecoveryEndedEvent {
       | "END_REASON_BUDGET_USED"
       | "END_REASON_HOPELESS"
       | "END_REASON_STOPPED_BY_HAND"
-      | "END_REASON_SETTLED";
+      | "END_REASON_SETTLED"
+      | "END_REASON_LEFT_OUT";
   };
   /** Only in a test event, on which you should not act. */
   test?: true;

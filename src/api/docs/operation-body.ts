@@ -63,8 +63,9 @@ function curlCommand(method: string, url: string, { security, requestBody }: Ope
   const lines = [`curl ${new URL(url).hostname === "localhost" ? "--cacert data/tls/ca.pem " : ""}"${url}"`];
   // The document requires a key by default; an empty list overrides that.
   if (security?.length !== 0) lines.push('-H "Authorization: Bearer $DUNLIN_API_KEY"');
-  if (method === "post") {
-    const [example] = Object.values(requestBody!.content["application/json"].examples!);
+  if (method === "put") lines.push("-X PUT");
+  if (requestBody) {
+    const [example] = Object.values(requestBody.content["application/json"].examples!);
     lines.push('-H "Content-Type: application/json"', `-d '${formatJson(example!.value)}'`);
   }
   return lines.join(" \\\n  ");

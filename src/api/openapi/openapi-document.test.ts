@@ -5,6 +5,7 @@ import { toActionJson } from "../../actions-api/action-json.ts";
 import type { BatchResult } from "../../domain/ingest.ts";
 import { PERMISSIONS } from "../../domain/permission.ts";
 import { invoiceRouteOf } from "../../invoices-api/paths.ts";
+import { rulesRouteOf } from "../../rules-api/paths.ts";
 import { upsertInvoices } from "../../tables/invoices.ts";
 import { testApi, testClock, testKey, testMerchant } from "../api.fixture.ts";
 import { RESPONSES } from "./error-responses.ts";
@@ -200,7 +201,13 @@ test("every example of another error equals the service's answer", async () => {
     if (permission === "manage:recovery") checkList(await send("/v1/invoices/inv_1:stop", "{}", { apiKey }), name);
     else if (permission === "read:explanations")
       checkList(await send("/v1/invoices/inv_1/explanation", undefined, { apiKey }), name);
-    else if (verb === "read") checkList(await list({ apiKey }), name);
+    else if (what === "recovery_rules") {
+      const request = verb === "read" ? ["GET", undefined] : ["PUT", "{}"];
+      const [method, payload] = request as ["GET" | "PUT", string | undefined];
+      const headers = { authorization: `Bearer ${apiKey}`, ...(payload && { "content-type": "application/json" }) };
+      const reply = await api.http.inject({ method, url: "/v1/recovery_rules", headers, ...(payload && { payload }) });
+      check(reply, name, `${PUSH}/403`);
+    } else if (verb === "read") checkList(await list({ apiKey }), name);
     else check(await send(`/ingest/v1/${what}`, "{}", { apiKey }), name, `${PUSH}/403`);
   }
   const { apiKey } = await testKey(database.db, api.ports, other);
@@ -298,10 +305,10 @@ test("every operation of the document exists", () => {
   const documented = Object.entries(DOCUMENT.paths as Record<string, DocumentPart>).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  assert.equal(documented.length, 11);
+  assert.equal(documented.length, 14);
   for (const each of documented) {
-    const [method, url] = each.split(" ") as ["GET" | "POST", string];
-    const route = invoiceRouteOf(url) ?? url;
+    const [method, url] = each.split(" ") as ["GET" | "POST" | "PUT", string];
+    const route = invoiceRouteOf(url) ?? rulesRouteOf(url) ?? url;
     assert.ok(api.http.hasRoute({ method, url: route }), each);
   }
 });

@@ -16,6 +16,7 @@ import {
 } from "./record-schemas.ts";
 import { HEADERS, REQUEST_ID, REQUEST_PARAMETERS } from "./response-headers.ts";
 import { RULES_BEYOND_SCHEMA } from "./rules-beyond-schema.ts";
+import { buildRulesPaths, RULES_SCHEMAS } from "./rules-operations.ts";
 import { UNAUTHENTICATED_OPERATIONS } from "./unauthenticated-operations.ts";
 import { buildWebhooks, WEBHOOK_PARAMETERS, WEBHOOK_SCHEMAS, WEBHOOK_SECURITY, WEBHOOKS_VERSION } from "./webhooks.ts";
 
@@ -41,6 +42,7 @@ const TAGS = [
   { name: "Ingest", description: "Push what your billing system knows." },
   { name: "Recovery actions", description: "Read the actions that Dunlin planned, sent and settled." },
   { name: "Invoices", description: "Ask about an invoice in recovery, and change what happens next." },
+  { name: "Recovery rules", description: "Treat segments of your invoices differently." },
   { name: "Operation", description: "For operators of the service. No key is needed." },
   {
     name: "Webhooks",
@@ -129,6 +131,7 @@ const SCHEMAS = (): Record<string, DocumentPart> => ({
     description: "The reason.",
   }),
   ...INVOICE_OPERATION_SCHEMAS,
+  ...RULES_SCHEMAS,
   ...WEBHOOK_SCHEMAS,
 });
 
@@ -158,6 +161,7 @@ export function buildOpenApiDocument(baseUrl: string | null): DocumentPart {
       ),
       "/v1/recovery_actions": { get: buildListOperation() },
       ...buildInvoicePaths(),
+      ...buildRulesPaths(),
       ...Object.fromEntries(Object.entries(UNAUTHENTICATED_OPERATIONS).map(([path, get]) => [path, { get }])),
     },
     webhooks: buildWebhooks(),

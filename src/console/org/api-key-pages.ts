@@ -29,6 +29,8 @@ const PERMISSION_LABELS: Record<Permission, string> = {
   "ingest:transactions": "push transactions",
   "read:explanations": "read explanations of invoices",
   "manage:recovery": "stop recovery, retry now, postpone retries",
+  "read:recovery_rules": "read and test recovery rules",
+  "manage:recovery_rules": "change recovery rules",
   "read:recovery_actions": "list recovery actions",
 };
 

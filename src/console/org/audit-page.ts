@@ -21,6 +21,7 @@ const AUDITED_NOUNS = [
   "connection",
   "delivery",
   "recovery",
+  "rules",
   "experiment",
   "backtest",
   "history",

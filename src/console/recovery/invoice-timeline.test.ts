@@ -27,6 +27,7 @@ const explained: ExplainedCase = {
   decisions: [],
   balance: null,
   smallestAmount: 0,
+  rule: null,
   now: day(3),
 };
 const history = {

@@ -37,6 +37,12 @@ export interface Guard {
   /** `times`: earliest first, only counted attempts. */
   limits: readonly (Ruling &
     Pick<AttemptLimit, "attemptsMax" | "windowMs" | "counts"> & { times: readonly number[] })[];
+  /** The merchant's own rule, about planned times; null: none. */
+  quiet: {
+    rulingAt(at: number): Ruling | null;
+    /** By the hour alone, on any day. */
+    isQuietHour(at: number): boolean;
+  } | null;
   earlyMs: number;
 }
 
@@ -53,6 +59,7 @@ export function buildGuard(proposal: ProposedAttempt): Guard {
     usedUp: null,
     attemptsLeft: null,
     limits: [],
+    quiet: null,
     earlyMs,
   };
   guard.block = findDisputeBlock(ledger);
@@ -237,7 +244,7 @@ function describeLimit(network: CardNetwork, limit: AttemptLimit) {
 const isUnknownNetwork = ({ name }: CardNetwork) => name === UNKNOWN_NETWORK.name;
 
 /**
- * Null if allowed, also up to `earlyMs` before. Limits hold in every rolling window that contains the attempt, also with attempts
+ * Null if allowed, also up to `earlyMs` before; the merchant's quiet times hold only for the time itself. Limits hold in every rolling window that contains the attempt, also with attempts
  * requested for later. Both ends belong to a window.
  *
  * @param at  in milliseconds since 1970
@@ -248,11 +255,11 @@ export function findForbiddingRule(guard: Guard, at: number): Ruling | null {
   if (guard.notBefore && at - guard.earlyMs < guard.notBefore.at) return guard.notBefore;
   if (guard.notAfter && at > guard.notAfter.at) return guard.notAfter;
   for (const limit of guard.limits) if (overfills(limit, at, guard.earlyMs)) return limit;
-  return null;
+  return guard.quiet?.rulingAt(at) ?? null;
 }
 
-export const forbidsAnyTime = ({ block, usedUp, notBefore, notAfter, limits }: Guard): boolean =>
-  (block ?? usedUp ?? notBefore ?? notAfter) !== null ||
+export const forbidsAnyTime = ({ block, usedUp, notBefore, notAfter, limits, quiet }: Guard): boolean =>
+  (block ?? usedUp ?? notBefore ?? notAfter ?? quiet) !== null ||
   limits.some(({ times, attemptsMax }) => times.length >= attemptsMax);
 
 /**

@@ -41,7 +41,14 @@ test("every rule has a source, and every source has a rule", () => {
     CATEGORIES,
     UNSENT_VALUES,
   ].map(({ source }) => source);
-  const used = new Set([...networks, ...rows, GROUPS_SOURCE, SOURCES.disputes, SOURCES.postponed]);
+  const used = new Set([
+    ...networks,
+    ...rows,
+    GROUPS_SOURCE,
+    SOURCES.disputes,
+    SOURCES.postponed,
+    SOURCES.recoveryRule,
+  ]);
   assert.deepEqual(
     [...used].map(({ anchor }) => anchor).sort(),
     Object.values(SOURCES)

@@ -46,6 +46,7 @@ export const SOURCES = {
   braintreeCodes: defineSource("braintree-response-codes", "Braintree processor response codes", "14 July 2026"),
   recurlyCodes: defineSource("recurly-error-codes", "Recurly API transaction errors", "undated"),
   postponed: defineSource("postponed", "a request of the merchant", "own choice", false),
+  recoveryRule: defineSource("recovery-rules", "a recovery rule of the merchant", "own choice", false),
   disputes: defineSource("disputes", "Dunlin on disputes", "own choice", false),
   checkoutCodes: defineSource("checkout-response-codes", "Checkout.com response codes", "14 July 2026"),
   nmiCodes: defineSource("nmi-response-codes", "copies of NMI's response codes", "undated"),

@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { ingestInvoices } from "../../ingest/ingest-invoices.ts";
+import { createMerchant } from "../../merchants/merchant-settings.ts";
+import { listAuditEntries } from "../../tables/audit-log.ts";
+import { listRecoveryRules } from "../../tables/recovery-rules.ts";
+import { createTestConsole, hiddenFieldValue, SECRET_KEYS, type TestConsole } from "../console.fixture.ts";
+
+let at: TestConsole;
+before(async () => {
+  at = await createTestConsole();
+});
+after(() => at.close());
+
+const PATH = "/settings/rules";
+
+async function openShop() {
+  const merchant = await createMerchant(at.db, "Shop", {}, SECRET_KEYS, at.ports);
+  const admin = await at.browser(await at.person("admin", merchant));
+  const now = at.ports.now();
+  const invoice = { customerId: "c", currency: "EUR", createdAt: now, updatedAt: now, state: "UNPAID" as const };
+  const invoices = [
+    { ...invoice, id: "inv_1", amount: 50_000 },
+    { ...invoice, id: "inv_2", amount: 100, currency: "USD" },
+  ];
+  await ingestInvoices(at.db, merchant, [invoices], at.ports, () => {});
+  return {
+    merchant,
+    admin,
+    stored: () => listRecoveryRules(at.db, merchant.id),
+    /** Posts the form of a page, with its hidden fields. */
+    async send(page: string, fields: Record<string, string | readonly string[]>) {
+      const { body } = await admin.get(page);
+      const id = /name="id" value="([^"]*)"/.exec(body)?.[1];
+      return admin.post(PATH, { was: hiddenFieldValue(body, "was"), ...(id && { id }), ...fields });
+    },
+  };
+}
+const NEW = `${PATH}?edit=new`;
+const textOf = (body: string) =>
+  body
+    .replace(/<[^>]*>/g, "")
+    .replaceAll("&nbsp;", " ")
+    .replaceAll("\u00a0", " ");
+
+test("a rule is checked, added, shown with its open invoices, edited, moved and deleted", async () => {
+  const { merchant, admin, stored, send } = await openShop();
+  const large = { position: "1", name: "Large", currencies: "eur", amountFrom: "499.5", outcome: "leaveOut" };
+  const checked = await send(NEW, { ...large, do: "check" });
+  assert.equal(checked.statusCode, 200);
+  assert.match(
+    textOf(checked.body),
+    /Nothing is saved yet\. The rule would hold 1 of 2 open invoices, EUR 500\.00\. With it, 1 plan changes\./,
+  );
+  assert.match(checked.body, /name="amountFrom" type="text" value="499\.5"/);
+  assert.deepEqual(await stored(), []);
+
+  const saved = await send(NEW, { ...large, do: "save" });
+  assert.equal(saved.headers.location, `${PATH}?done=saved`);
+  const all = { position: "1", name: "All", outcome: "recover", windowDays: "14", budget: "3", leadMinutes: "30" };
+  const quiet = { quietWeekdays: ["SATURDAY", "SUNDAY"], quietDates: "12-25, 12-31..01-01", quietFromHour: "22" };
+  await send(NEW, { ...all, ...quiet, quietToHour: "7", do: "save" });
+  const [first, second] = await stored();
+  assert.deepEqual([first!.name, second!.name], ["All", "Large"]);
+  assert.deepEqual(second!.conditions, { currencies: ["EUR"], amountFrom: 49_950 });
+  assert.deepEqual(
+    [first!.windowDays, first!.budget, first!.leadMs, first!.quiet],
+    [
+      ...[14, 3, 1_800_000],
+      { weekdays: ["SATURDAY", "SUNDAY"], dates: ["12-25", "12-31..01-01"], hours: { from: 22, to: 7 } },
+    ],
+  );
+  const page = textOf((await admin.get(`${PATH}?done=saved`)).body);
+  assert.match(page, /Saved\.[\s\S]*All[\s\S]*14 days, 3 retries, no retries on Saturdays and Sundays, on 25 December/);
+  assert.match(page, /Large[\s\S]*amount from EUR 499\.50[\s\S]*left to your own system[\s\S]*All others/);
+
+  const edit = `${PATH}?edit=${first!.id}`;
+  const form = (await admin.get(edit)).body;
+  assert.match(form, /name="quietFromHour" type="text" value="22"/);
+  assert.match(form, /value="SUNDAY" checked/);
+  await send(edit, { ...all, position: "2", do: "save" });
+  assert.deepEqual(
+    (await stored()).map(({ id, name, quiet: times }) => [id, name, times]),
+    [
+      [second!.id, "Large", null],
+      [first!.id, "All", null],
+    ],
+  );
+  await send(`${PATH}?edit=${second!.id}`, { do: "delete" });
+  assert.deepEqual(
+    (await stored()).map(({ name }) => name),
+    ["All"],
+  );
+  const [entry] = await listAuditEntries(at.db, merchant.id, { noun: "rules" }, 1);
+  assert.equal(entry!.actor, admin.person.email);
+  assert.match(`${entry!.details.before}`, /^1\. Large: amount from EUR 499\.50 → left to your own system; 2\. All/);
+});
+
+test("an invalid field is named by its label, the form keeps what was typed, and nothing is saved", async () => {
+  const { stored, send } = await openShop();
+  for (const [fields, message] of [
+    [{ windowDays: "soon" }, /Window, days must be an integer from 1 to 365\./],
+    [{ amountFrom: "5" }, /Currencies must name exactly one currency, because the rule is about an amount\./],
+    [{ amountFrom: "5.999", currencies: "EUR" }, /Amount from must be an amount such as 500 or 499\.50\./],
+    [{ cardCountries: "FRA" }, /Card countries must be two capital letters/],
+    [{ quietDates: "24.12." }, /No retries on dates must be a date or a range of dates/],
+    [{ name: " " }, /Name is required\./],
+    [{ outcome: "leaveOut", budget: "2" }, /Retries must be absent, because leaveOut is true\./],
+  ] as const) {
+    const reply = await send(NEW, { position: "1", name: "typed", ...fields, do: "save" });
+    assert.equal(reply.statusCode, 400);
+    assert.match(textOf(reply.body), message);
+    for (const [name, value] of Object.entries(fields))
+      if (name !== "outcome") assert.ok(reply.body.includes(`name="${name}" type="text" value="${value}"`), name);
+  }
+  assert.equal((await send(NEW, { position: "2", name: "a", do: "save" })).statusCode, 400);
+  assert.deepEqual(await stored(), []);
+});
+
+test("a form opened before the rules changed, or for another merchant, changes nothing", async () => {
+  const [one, other] = [await openShop(), await openShop()];
+  const was = hiddenFieldValue((await one.admin.get(NEW)).body, "was");
+  await one.send(NEW, { position: "1", name: "first", do: "save" });
+  const stale = await one.admin.post(PATH, { was, position: "1", name: "late", do: "save" });
+  assert.equal(stale.statusCode, 409);
+  assert.match(stale.body, /The rules changed after this page was opened/);
+  assert.equal((await other.admin.post(PATH, { was, position: "1", name: "late", do: "save" })).statusCode, 409);
+  const [rule] = await one.stored();
+  assert.equal((await other.admin.get(`${PATH}?edit=${rule!.id}`)).statusCode, 404);
+  assert.deepEqual(
+    (await one.stored()).map(({ name }) => name),
+    ["first"],
+  );
+  assert.deepEqual(await other.stored(), []);
+});
+
+test("only roles that may change recovery settings see and change the rules", async () => {
+  const developer = await at.as("developer");
+  assert.equal((await developer.get(PATH)).statusCode, 403);
+  assert.equal((await developer.post(PATH, { do: "save" })).statusCode, 403);
+  assert.doesNotMatch((await developer.get("/overview")).body, /settings\/rules/);
+  const admin = await at.as("admin");
+  assert.match((await admin.get("/overview")).body, /href="\/settings\/rules">Recovery rules/);
+});
