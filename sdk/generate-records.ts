@@ -47,6 +47,7 @@ const NAMES_BY_FILE: Record<string, NamesBySchema> = {
     PostponeReply: "PostponeReply",
     Explanation: "Explanation",
   },
+  "src/client/attention-list.ts": { Attention: "Attention" },
   "src/webhooks/bodies.ts": {
     RecoveryActionEvent: "RecoveryActionEvent",
     PauseCollectionEvent: "PauseCollectionEvent",

@@ -26,6 +26,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "request list": async () => (await import("./request-commands.ts")).requestList,
   "request show": async () => (await import("./request-commands.ts")).requestShow,
   explain: async () => (await import("./explain.ts")).explain,
+  attention: async () => (await import("./attention.ts")).attention,
   "recovery stop": async () => (await import("./recovery-commands.ts")).recoveryStop,
   "recovery retry-now": async () => (await import("./recovery-commands.ts")).recoveryRetryNow,
   "recovery postpone": async () => (await import("./recovery-commands.ts")).recoveryPostpone,

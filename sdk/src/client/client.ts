@@ -1,3 +1,4 @@
+import { type AttentionRequests, createAttention } from "./attention.ts";
 import { createIngest, type Ingest } from "./ingest.ts";
 import { createInvoices, type Invoices } from "./invoices.ts";
 import { createRecoveryActions, type RecoveryActions } from "./recovery-actions.ts";
@@ -19,6 +20,7 @@ export interface Client {
   ingest: Ingest;
   recoveryActions: RecoveryActions;
   invoices: Invoices;
+  attention: AttentionRequests;
   /** Closes idle connections. */
   close(): void;
 }
@@ -31,6 +33,7 @@ export function createClient(options: ClientOptions): Client {
     ingest: createIngest(request, options.inFlightMax ?? 5),
     recoveryActions: createRecoveryActions(request),
     invoices: createInvoices(request),
+    attention: createAttention(request),
     close: () => transport.close(),
   };
 }

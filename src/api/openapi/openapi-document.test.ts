@@ -200,6 +200,7 @@ test("every example of another error equals the service's answer", async () => {
     if (permission === "manage:recovery") checkList(await send("/v1/invoices/inv_1:stop", "{}", { apiKey }), name);
     else if (permission === "read:explanations")
       checkList(await send("/v1/invoices/inv_1/explanation", undefined, { apiKey }), name);
+    else if (permission === "read:attention") checkList(await send("/v1/attention", undefined, { apiKey }), name);
     else if (verb === "read") checkList(await list({ apiKey }), name);
     else check(await send(`/ingest/v1/${what}`, "{}", { apiKey }), name, `${PUSH}/403`);
   }
@@ -298,7 +299,7 @@ test("every operation of the document exists", () => {
   const documented = Object.entries(DOCUMENT.paths as Record<string, DocumentPart>).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  assert.equal(documented.length, 11);
+  assert.equal(documented.length, 12);
   for (const each of documented) {
     const [method, url] = each.split(" ") as ["GET" | "POST", string];
     const route = invoiceRouteOf(url) ?? url;

@@ -1,7 +1,9 @@
+import { ATTENTION_PATH } from "../../attention/attention-route.ts";
 import { ERROR_DOMAIN, MESSAGE_CHARS_MAX } from "../../http/errors.ts";
 import { INVOICE_KIND } from "../../ingest/invoice-record.ts";
 import { SUBSCRIPTION_KIND } from "../../ingest/subscription-record.ts";
 import { TRANSACTION_KIND } from "../../ingest/transaction-record.ts";
+import { ATTENTION_SCHEMAS, buildAttentionOperation } from "./attention-operation.ts";
 import { RESPONSES } from "./error-responses.ts";
 import type { DocumentPart } from "./field-schema.ts";
 import { buildIngestOperation, INGEST_OPERATIONS } from "./ingest-operations.ts";
@@ -41,7 +43,7 @@ const TAGS = [
   { name: "Ingest", description: "Push what your billing system knows." },
   { name: "Recovery actions", description: "Read the actions that Dunlin planned, sent and settled." },
   { name: "Invoices", description: "Ask about an invoice in recovery, and change what happens next." },
-  { name: "Operation", description: "For operators of the service. No key is needed." },
+  { name: "Operation", description: "For operators of the service. Most need no key." },
   {
     name: "Webhooks",
     description: `Version ${WEBHOOKS_VERSION}. Dunlin posts events to your endpoint: to one HTTPS URL, or to its sub-paths \`/recovery_action\`, \`/pause_collection\` and \`/complete_dunning\` if you choose so. Answer 2xx within 30 seconds, remember the id, and act afterwards. An event may arrive more than once, always with the same id and the same bytes. Delays count from the end of the previous attempt. Dunlin does not follow redirects.`,
@@ -129,6 +131,7 @@ const SCHEMAS = (): Record<string, DocumentPart> => ({
     description: "The reason.",
   }),
   ...INVOICE_OPERATION_SCHEMAS,
+  ...ATTENTION_SCHEMAS,
   ...WEBHOOK_SCHEMAS,
 });
 
@@ -158,6 +161,7 @@ export function buildOpenApiDocument(baseUrl: string | null): DocumentPart {
       ),
       "/v1/recovery_actions": { get: buildListOperation() },
       ...buildInvoicePaths(),
+      [ATTENTION_PATH]: { get: buildAttentionOperation() },
       ...Object.fromEntries(Object.entries(UNAUTHENTICATED_OPERATIONS).map(([path, get]) => [path, { get }])),
     },
     webhooks: buildWebhooks(),
