@@ -205,7 +205,8 @@ create table chat_webhooks (
   answer text,
   delivered boolean,
   constraint chat_webhooks_pkey primary key (merchant_id),
-  constraint chat_webhooks_answer_check check (((answered_at is null) = (answer is null)) and ((answer is null) = (delivered is null)))
+  constraint chat_webhooks_answer_check check (((answered_at is null) = (answer is null)) and ((answer is null) = (delivered is null))),
+  constraint chat_webhooks_merchant_id_fkey foreign key (merchant_id) references merchants(id)
 );
 alter table chat_webhooks alter column merchant_id set (n_distinct=1);
 alter table chat_webhooks enable row level security;
@@ -799,7 +800,8 @@ create table large_amounts (
   amount int8 not null,
   constraint large_amounts_pkey primary key (merchant_id, currency),
   constraint large_amounts_amount_check check (amount > 0),
-  constraint large_amounts_currency_check check (currency ~ '^[A-Z]{3}$')
+  constraint large_amounts_currency_check check (currency ~ '^[A-Z]{3}$'),
+  constraint large_amounts_merchant_id_fkey foreign key (merchant_id) references merchants(id)
 );
 alter table large_amounts alter column merchant_id set (n_distinct=1);
 alter table large_amounts enable row level security;
@@ -881,7 +883,7 @@ create table member_notices (
   digest_weekday int2 not null default 1,
   digest_hour int2 not null default 8,
   digest_due_at timestamptz,
-  digest_from timestamptz,
+  digest_sent_at timestamptz,
   alerts text[] not null default '{}'::text[],
   constraint member_notices_pkey primary key (merchant_id, person_id),
   constraint member_notices_check check ((digest = 'off') = (digest_due_at is null)),
@@ -898,7 +900,7 @@ create policy wall on member_notices using (((merchant_id = ( select (nullif(cur
 comment on table member_notices is 'The mails that a person wants about a merchant. A member without a row wants none.';
 comment on column member_notices.digest_weekday is '1 is Monday. Weekday and hour are in the time zone of the person.';
 comment on column member_notices.digest_due_at is 'When the next digest is written, in service time; null: never.';
-comment on column member_notices.digest_from is 'Until when the last digest reported; null: none was written.';
+comment on column member_notices.digest_sent_at is 'When the last digest was written.';
 
 create table merchant_clocks (
   merchant_id uuid not null,
@@ -913,7 +915,8 @@ comment on table merchant_clocks is 'The last time given to a listed row of the 
 create table notice_checks (
   merchant_id uuid not null,
   due_at timestamptz not null,
-  constraint notice_checks_pkey primary key (merchant_id)
+  constraint notice_checks_pkey primary key (merchant_id),
+  constraint notice_checks_merchant_id_fkey foreign key (merchant_id) references merchants(id)
 );
 alter table notice_checks alter column merchant_id set (n_distinct=1);
 create index notice_checks_due on notice_checks (due_at);
@@ -928,16 +931,17 @@ create table notice_incidents (
   since timestamptz,
   told_at timestamptz,
   read_to timestamptz,
-  constraint notice_incidents_pkey primary key (merchant_id, kind)
+  constraint notice_incidents_pkey primary key (merchant_id, kind),
+  constraint notice_incidents_merchant_id_fkey foreign key (merchant_id) references merchants(id)
 );
 alter table notice_incidents alter column merchant_id set (n_distinct=1);
 alter table notice_incidents enable row level security;
 alter table notice_incidents force row level security;
 create policy wall on notice_incidents using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
-comment on table notice_incidents is 'What the alerts of a kind have told already, so that each incident is told once.';
+comment on table notice_incidents is 'The state of each kind of alert, so that each incident is told once.';
 comment on column notice_incidents.since is 'When the present incident was first seen; null: none is open.';
 comment on column notice_incidents.told_at is 'When it was told; null: not yet. Of a kind without an end, the last alert.';
-comment on column notice_incidents.read_to is 'How far records were searched.';
+comment on column notice_incidents.read_to is 'Until when records were searched for incidents.';
 
 create table notices (
   merchant_id uuid not null,
@@ -949,7 +953,8 @@ create table notices (
   due_at timestamptz not null,
   tries int4 not null default 0,
   constraint notices_pkey primary key (merchant_id, id),
-  constraint notices_member_fkey foreign key (merchant_id, person_id) references members(merchant_id, person_id) on delete cascade
+  constraint notices_member_fkey foreign key (merchant_id, person_id) references members(merchant_id, person_id) on delete cascade,
+  constraint notices_merchant_id_fkey foreign key (merchant_id) references merchants(id)
 );
 alter table notices alter column merchant_id set (n_distinct=1);
 create index notices_due on notices (due_at);

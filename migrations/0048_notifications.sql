@@ -4,6 +4,7 @@ create table large_amounts (
   merchant_id uuid not null,
   currency text not null,
   amount int8 not null,
+  constraint large_amounts_merchant_id_fkey foreign key (merchant_id) references merchants(id),
   constraint large_amounts_pkey primary key (merchant_id, currency),
   constraint large_amounts_amount_check check (amount > 0),
   constraint large_amounts_currency_check check (currency ~ '^[A-Z]{3}$')
@@ -17,7 +18,7 @@ create table member_notices (
   digest_weekday int2 not null default 1,
   digest_hour int2 not null default 8,
   digest_due_at timestamptz,
-  digest_from timestamptz,
+  digest_sent_at timestamptz,
   alerts text[] not null default '{}',
   constraint member_notices_pkey primary key (merchant_id, person_id),
   constraint member_notices_check check ((digest = 'off') = (digest_due_at is null)),
@@ -30,7 +31,7 @@ create index member_notices_due on member_notices (digest_due_at) where digest_d
 comment on table member_notices is 'The mails that a person wants about a merchant. A member without a row wants none.';
 comment on column member_notices.digest_weekday is '1 is Monday. Weekday and hour are in the time zone of the person.';
 comment on column member_notices.digest_due_at is 'When the next digest is written, in service time; null: never.';
-comment on column member_notices.digest_from is 'Until when the last digest reported; null: none was written.';
+comment on column member_notices.digest_sent_at is 'When the last digest was written.';
 
 create table chat_webhooks (
   merchant_id uuid not null,
@@ -41,6 +42,7 @@ create table chat_webhooks (
   answered_at timestamptz,
   answer text,
   delivered boolean,
+  constraint chat_webhooks_merchant_id_fkey foreign key (merchant_id) references merchants(id),
   constraint chat_webhooks_pkey primary key (merchant_id),
   constraint chat_webhooks_answer_check check ((answered_at is null) = (answer is null) and (answer is null) = (delivered is null))
 );
@@ -52,6 +54,7 @@ comment on column chat_webhooks.answer is 'How the chat answered last, such as "
 create table notice_checks (
   merchant_id uuid not null,
   due_at timestamptz not null,
+  constraint notice_checks_merchant_id_fkey foreign key (merchant_id) references merchants(id),
   constraint notice_checks_pkey primary key (merchant_id)
 );
 create index notice_checks_due on notice_checks (due_at);
@@ -63,12 +66,13 @@ create table notice_incidents (
   since timestamptz,
   told_at timestamptz,
   read_to timestamptz,
+  constraint notice_incidents_merchant_id_fkey foreign key (merchant_id) references merchants(id),
   constraint notice_incidents_pkey primary key (merchant_id, kind)
 );
-comment on table notice_incidents is 'What the alerts of a kind have told already, so that each incident is told once.';
+comment on table notice_incidents is 'The state of each kind of alert, so that each incident is told once.';
 comment on column notice_incidents.since is 'When the present incident was first seen; null: none is open.';
 comment on column notice_incidents.told_at is 'When it was told; null: not yet. Of a kind without an end, the last alert.';
-comment on column notice_incidents.read_to is 'How far records were searched.';
+comment on column notice_incidents.read_to is 'Until when records were searched for incidents.';
 
 create table notices (
   merchant_id uuid not null,
@@ -79,6 +83,7 @@ create table notices (
   created_at timestamptz not null,
   due_at timestamptz not null,
   tries int4 not null default 0,
+  constraint notices_merchant_id_fkey foreign key (merchant_id) references merchants(id),
   constraint notices_pkey primary key (merchant_id, id),
   constraint notices_member_fkey foreign key (merchant_id, person_id) references members(merchant_id, person_id) on delete cascade
 );

@@ -1,6 +1,6 @@
 import type { CurrencySum } from "../tables/attention.ts";
 
-/** In the order of the list. */
+/** As they are listed. */
 export const ATTENTION_KINDS = [
   "endpoint_failing",
   "instructions_given_up",
@@ -36,12 +36,12 @@ export interface AttentionItem {
   severity: Severity;
   /** The rows behind the link; null if the matter has no rows. */
   count: number | null;
-  /** Due on the open invoices of these rows, by currency. */
+  /** Due on these rows' open invoices, by currency. */
   money: readonly CurrencySum[];
-  /** Since when it is so, or the date of the oldest row. In service time. */
+  /** Since when it is so, or the oldest row's date. In service time. */
   since: Date | null;
   title: string;
   detail: string;
-  /** A path of the console. */
+  /** A path in the console. */
   href: string;
 }

@@ -5,7 +5,7 @@ import { listAttention } from "./list-attention.ts";
 
 export const ATTENTION_PATH = "/v1/attention";
 
-/** Lists everything of a merchant that needs a person. */
+/** Lists everything that needs a person. */
 export function attentionRoute(api: Api) {
   const onRequest = api.requires("read:attention");
   const config = { family: "list", path: ATTENTION_PATH };

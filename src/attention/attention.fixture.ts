@@ -17,6 +17,7 @@ interface CaseFacts {
   retries?: number;
   arm?: string;
   customerId?: string;
+  invoiceId?: string;
   endedAt?: Date;
   endReason?: string;
   recovered?: boolean;
@@ -55,7 +56,7 @@ const INSERT_ATTEMPT = prepared(
    values ($1, $2, 1, 1, $3, $3, 5, $4)`,
 );
 
-/** Stores what a merchant's attention is made of. */
+/** Stores rows that need attention. */
 export function createAttentionStore(db: Database, merchantId: string, now: Date) {
   let number = 0;
   const newId = () => uuidv7(now.getTime());
@@ -65,7 +66,7 @@ export function createAttentionStore(db: Database, merchantId: string, now: Date
     const { currency = "EUR", amount = 1_000, budget = 8, arm = "dunlin", retries = 0, recovered = false } = facts;
     const { endedAt = null, endReason = null, unpaidAt = ago(DAY_MS) } = facts;
     const { endsAt = new Date(unpaidAt.getTime() + 28 * DAY_MS) } = facts;
-    const [id, invoiceId] = [newId(), `inv_${++number}`];
+    const [id, invoiceId] = [newId(), facts.invoiceId ?? `inv_${++number}`];
     const customerId = facts.customerId ?? `cus_${number}`;
     await db.run(INSERT_INVOICE, [merchantId, invoiceId, customerId, amount, currency, unpaidAt]);
     const money = [arm, amount, currency, endedAt, endReason, recovered];

@@ -137,7 +137,7 @@ test("cases whose window ends within three days are listed with those on their l
   await store.openCase({ endsAt: ahead(4 * DAY_MS) });
   await store.openCase({ endsAt: ahead(DAY_MS), arm: "merchant" });
   const [item] = await list();
-  assert.equal(item!.title, "Recovery of 2 invoices ends within 3 days");
+  assert.equal(item!.title, "Recovery ends within 3 days for 2 invoices");
   assert.equal(item!.detail, "The first ends in 5 hours. 1 of them has one retry left.");
   assert.deepEqual(item!.money, [
     { currency: "EUR", amount: "2000" },
@@ -176,7 +176,7 @@ test("invoices with contradictory data are listed, also without a case", async (
   assert.match(await page(item!.href), /2 invoices need review/);
 });
 
-test("unknown decline codes are a note, and not part of the count", async () => {
+test("unknown decline codes are a note, and are not counted", async () => {
   const { id, list, count, page } = await shop();
   const insert = `insert into transactions (merchant_id, id, state, invoice_id, amount, currency, created_at, updated_at,
        payment_gateway_name, payment_gateway_error_code, payment_method_type)

@@ -37,7 +37,7 @@ const UNANSWERED_DAYS = 5;
 /** A connector reports every few seconds, in real time. */
 const CONNECTOR_SILENCE_MAX_MS = 10 * MINUTE_MS;
 
-/** The limits of the lists behind the links. */
+/** Limits for the lists behind the links. */
 export const endingBefore = (now: Date) => new Date(now.getTime() + ENDING_DAYS * DAY_MS);
 export const requestedBefore = (now: Date) => new Date(now.getTime() - UNANSWERED_DAYS * DAY_MS);
 
@@ -45,7 +45,7 @@ type ItemFacts = Omit<AttentionItem, "severity" | keyof AttentionWords> & Attent
 const createItem = (item: ItemFacts): AttentionItem => ({ ...item, severity: SEVERITY_BY_KIND[item.kind] });
 
 /**
- * Returns everything of a merchant that needs a person, the most urgent first.
+ * Lists everything that needs a person, the most urgent first.
  *
  * @param now  service time
  * @param clockRate  service time per real time
@@ -89,7 +89,7 @@ export async function countAttention(tx: Tx, merchantId: string, now: Date, cloc
 const isEndpointFailing = ({ webhookUrl, webhookPaused, webhookPausedBy, webhookFailingSince }: Merchant) =>
   webhookUrl !== null && (webhookPaused ? webhookPausedBy === "dunlin" : webhookFailingSince !== null);
 
-async function endpointItem(tx: Tx, merchantId: string, now: Date): Promise<AttentionItem | null> {
+export async function endpointItem(tx: Tx, merchantId: string, now: Date): Promise<AttentionItem | null> {
   const merchant = await findMerchant(tx, merchantId);
   if (!merchant || !isEndpointFailing(merchant)) return null;
   const [waiting, answer] = await Promise.all([
@@ -107,7 +107,7 @@ async function endpointItem(tx: Tx, merchantId: string, now: Date): Promise<Atte
   });
 }
 
-async function givenUpItem(tx: Tx, merchantId: string, now: Date): Promise<AttentionItem | null> {
+export async function givenUpItem(tx: Tx, merchantId: string, now: Date): Promise<AttentionItem | null> {
   const { count, money, since } = await readGivenUpEvents(tx, merchantId);
   if (count === 0 || since === null) return null;
   const words = describeGivenUp(count, since, now);
@@ -122,13 +122,13 @@ async function findStoppedIngest(tx: Tx, merchantId: string, now: Date) {
   const lastAt = await findLastPush(tx, merchantId);
   const silenceMs = lastAt === null ? 0 : now.getTime() - lastAt.getTime();
   if (lastAt === null || silenceMs <= SILENCE_MIN_MS || silenceMs > SILENCE_MAX_MS) return null;
-  // The hour of the last push is the last one.
+  // The last observed hour ends with the last push.
   const until = new Date(lastAt.getTime() + 1);
   const gapMs = usualGapMs(await readPushHours(tx, merchantId, until, OBSERVED_HOURS));
   return gapMs !== null && isTooLong(silenceMs, gapMs) ? { lastAt, gapMs } : null;
 }
 
-async function ingestItem(tx: Tx, merchantId: string, now: Date): Promise<AttentionItem | null> {
+export async function ingestItem(tx: Tx, merchantId: string, now: Date): Promise<AttentionItem | null> {
   const stopped = await findStoppedIngest(tx, merchantId, now);
   if (!stopped) return null;
   const { lastAt, gapMs } = stopped;
@@ -151,7 +151,12 @@ async function findFailingConnectors(tx: Tx, merchantId: string, now: Date, cloc
   return found.filter(({ problems, isSilent }) => isSilent || problems > 0);
 }
 
-async function connectorItems(tx: Tx, merchantId: string, now: Date, clockRate: number): Promise<AttentionItem[]> {
+export async function connectorItems(
+  tx: Tx,
+  merchantId: string,
+  now: Date,
+  clockRate: number,
+): Promise<AttentionItem[]> {
   const failing = await findFailingConnectors(tx, merchantId, now, clockRate);
   return failing.map(({ name, problems, ...state }) =>
     createItem({

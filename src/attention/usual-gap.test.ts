@@ -4,8 +4,8 @@ import { HOUR_MS } from "../domain/durations.ts";
 import { isTooLong, OBSERVED_HOURS, usualGapMs } from "./usual-gap.ts";
 
 /**
- * @param isActive  by hour of the day, and by day from Monday
- * @param lastHour  of the observed hours, counted from Monday at midnight
+ * @param isActive  by hour from midnight, and by day from Monday
+ * @param lastHour  the last observed one, counted from Monday at midnight
  */
 function gapHours(isActive: (hour: number, day: number) => boolean, pushes = 100, lastHour = OBSERVED_HOURS - 1) {
   const hours = Array.from({ length: OBSERVED_HOURS }, (_, i) => {
@@ -16,7 +16,7 @@ function gapHours(isActive: (hour: number, day: number) => boolean, pushes = 100
   return gapMs === null ? null : gapMs / HOUR_MS;
 }
 
-test("a merchant that pushes every hour has a usual gap of an hour", () => {
+test("a merchant that pushes every hour has a usual gap: one hour", () => {
   assert.equal(
     gapHours(() => true),
     1,

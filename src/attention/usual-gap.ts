@@ -3,12 +3,12 @@ import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 /** Before the last push. Two weeks hold two weekends. */
 export const OBSERVED_HOURS = 14 * 24;
 const PUSHES_MIN = 20;
-/** A merchant that bills on one day of the month has no usual gap. */
+/** A merchant that bills once a month has no usual gap. */
 const ACTIVE_DAYS_MIN = 7;
 const SILENCE_FACTOR = 2;
 
 export interface PushHistory {
-  /** Of the observed hours; a count of many may be cut off. */
+  /** In the observed hours; may be cut off at 100. */
   pushes: number;
   /** Whether records arrived in each observed hour, oldest first. */
   hours: readonly boolean[];
@@ -16,7 +16,7 @@ export interface PushHistory {
 
 /**
  * Returns the usual longest gap between pushes in milliseconds, or null if there is too little history. It is the second longest
- * of two weeks, because the longest may have been an outage, while a quiet weekend occurs twice.
+ * in two weeks, because the longest may have been an outage, while a quiet weekend occurs twice.
  */
 export function usualGapMs({ pushes, hours }: PushHistory): number | null {
   const activeDays = new Set(hours.flatMap((isActive, hour) => (isActive ? [Math.floor(hour / 24)] : [])));
@@ -39,7 +39,7 @@ function listSilentHours(hours: readonly boolean[]): number[] {
   return lengths;
 }
 
-/** Until then, silence is never a sign of a fault. */
+/** A shorter silence never shows a fault. */
 export const SILENCE_MIN_MS = SILENCE_FACTOR * HOUR_MS;
 
 /** Whether a silence is far longer than usual. */

@@ -32,6 +32,7 @@ import { invoiceListRoutes } from "./recovery/invoice-list-page.ts";
 import { invoiceRoutes } from "./recovery/invoice-page.ts";
 import { overviewRoutes } from "./recovery/overview-page.ts";
 import { declineCodeRoutes } from "./recovery/unknown-codes-page.ts";
+import { notificationRoutes } from "./settings/notification-routes.ts";
 import { recoveryRoutes } from "./settings/recovery-settings-page.ts";
 import { webhookRoutes } from "./settings/webhook-settings-routes.ts";
 import { findVisit, type Visit } from "./visit.ts";
@@ -119,6 +120,7 @@ const ROUTES = [
   decisionRoutes,
   declineCodeRoutes,
   recoveryRoutes,
+  notificationRoutes,
   experimentListRoutes,
   experimentStartRoutes,
   experimentDetailRoutes,

@@ -17,6 +17,7 @@ const NAVIGATION = [
 ] as const;
 const ADMINISTRATION_NAVIGATION = [
   ["/settings/recovery", "Recovery settings", "experiments"],
+  ["/settings/notifications", "Notifications", null],
   ["/settings/webhook", "Webhook", "webhook"],
   ["/org/api_keys", "API keys", "keys"],
   ["/org/members", "Members", "members"],

@@ -91,6 +91,7 @@ export async function openConsoleStage({ isEmpty = false } = {}): Promise<Consol
     trustedProxies: { ranges: [] },
     egressRanges: ["203.0.113.0/24", "198.51.100.16/28"],
     allow: [],
+    postChat: async () => ({ delivered: true, answer: "200" }),
     sendTestEvent: async () => null,
     onEvents() {},
     onWithdrawn() {},
