@@ -929,7 +929,7 @@ create table notice_incidents (
   merchant_id uuid not null,
   kind text not null,
   since timestamptz,
-  told_at timestamptz,
+  announced_at timestamptz,
   read_to timestamptz,
   constraint notice_incidents_pkey primary key (merchant_id, kind),
   constraint notice_incidents_merchant_id_fkey foreign key (merchant_id) references merchants(id)
@@ -938,9 +938,9 @@ alter table notice_incidents alter column merchant_id set (n_distinct=1);
 alter table notice_incidents enable row level security;
 alter table notice_incidents force row level security;
 create policy wall on notice_incidents using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
-comment on table notice_incidents is 'The state of each kind of alert, so that each incident is told once.';
+comment on table notice_incidents is 'The state of each kind of alert, so that each incident is announced once.';
 comment on column notice_incidents.since is 'When the present incident was first seen; null: none is open.';
-comment on column notice_incidents.told_at is 'When it was told; null: not yet. Of a kind without an end, the last alert.';
+comment on column notice_incidents.announced_at is 'When it was announced; null: not yet. Of a kind without an end, the last alert.';
 comment on column notice_incidents.read_to is 'Until when records were searched for incidents.';
 
 create table notices (
@@ -951,7 +951,7 @@ create table notices (
   body text not null,
   created_at timestamptz not null,
   due_at timestamptz not null,
-  tries int4 not null default 0,
+  attempts int4 not null default 0,
   constraint notices_pkey primary key (merchant_id, id),
   constraint notices_member_fkey foreign key (merchant_id, person_id) references members(merchant_id, person_id) on delete cascade,
   constraint notices_merchant_id_fkey foreign key (merchant_id) references merchants(id)

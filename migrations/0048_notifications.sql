@@ -64,14 +64,14 @@ create table notice_incidents (
   merchant_id uuid not null,
   kind text not null,
   since timestamptz,
-  told_at timestamptz,
+  announced_at timestamptz,
   read_to timestamptz,
   constraint notice_incidents_merchant_id_fkey foreign key (merchant_id) references merchants(id),
   constraint notice_incidents_pkey primary key (merchant_id, kind)
 );
-comment on table notice_incidents is 'The state of each kind of alert, so that each incident is told once.';
+comment on table notice_incidents is 'The state of each kind of alert, so that each incident is announced once.';
 comment on column notice_incidents.since is 'When the present incident was first seen; null: none is open.';
-comment on column notice_incidents.told_at is 'When it was told; null: not yet. Of a kind without an end, the last alert.';
+comment on column notice_incidents.announced_at is 'When it was announced; null: not yet. Of a kind without an end, the last alert.';
 comment on column notice_incidents.read_to is 'Until when records were searched for incidents.';
 
 create table notices (
@@ -82,7 +82,7 @@ create table notices (
   body text not null,
   created_at timestamptz not null,
   due_at timestamptz not null,
-  tries int4 not null default 0,
+  attempts int4 not null default 0,
   constraint notices_merchant_id_fkey foreign key (merchant_id) references merchants(id),
   constraint notices_pkey primary key (merchant_id, id),
   constraint notices_member_fkey foreign key (merchant_id, person_id) references members(merchant_id, person_id) on delete cascade

@@ -58,7 +58,7 @@ export const notificationsSet: Command = {
   --merchant M         not needed if there is only one merchant
   --chat-url-file F    the chat's webhook, which takes {"text": …} as Slack's does: file with its URL; - is standard input
   --chat-url U         the URL as text; other users of this machine can read it in the process list
-  --alerts A,B         what the chat is told, or none: ${ALERT_KINDS.join(", ")} (all)
+  --alerts A,B         what the chat is announced, or none: ${ALERT_KINDS.join(", ")} (all)
   --large AMOUNTS      from which amount an invoice is large, by currency, or none`,
   summary: "Set the chat that gets a merchant's alerts, and the amounts from which invoices are large",
   options: { ...MERCHANT_OPTION, ...secretOptions("chat-url"), alerts: { type: "string" }, large: { type: "string" } },

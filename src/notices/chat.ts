@@ -48,7 +48,7 @@ export const escapeChatText = (text: string) =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 const SHOWN_CHARS = 4;
-/** The end of a shorter path would tell too much of it. */
+/** The end of a shorter path would reveal too much. */
 const PATH_CHARS_MIN = 16;
 
 /** "https://hooks.example.com/…9f2c" */

@@ -24,7 +24,7 @@ import { findRateFall, RATE_ALERT_PAUSE_MS, rateBounds } from "./rate-fall.ts";
 
 /** In real time. */
 const CHECK_EVERY_MS = MINUTE_MS;
-/** How long a matter lasts before people are told, in real time: a deployment takes an endpoint away for a minute. */
+/** How long a matter lasts before people hear about it, in real time: a deployment takes an endpoint away for a minute. */
 const ENDPOINT_DELAY_MS = 5 * MINUTE_MS;
 const CONNECTOR_DELAY_MS = 5 * MINUTE_MS;
 /** A case that a transaction ended may become visible later than its time. */
@@ -46,49 +46,49 @@ type FindIncident = (check: Check, incident: Incident) => Promise<CheckResult>;
 
 const FINDERS: Readonly<Record<AlertKind, FindIncident>> = {
   endpoint: async ({ tx, merchant, now, clockRate }, incident) =>
-    tellState(incident, await endpointItem(tx, merchant.id, now), now, ENDPOINT_DELAY_MS * clockRate),
+    announceState(incident, await endpointItem(tx, merchant.id, now), now, ENDPOINT_DELAY_MS * clockRate),
   ingest: async ({ tx, merchant, now }, incident) =>
-    tellState(incident, await ingestItem(tx, merchant.id, now), now, 0),
+    announceState(incident, await ingestItem(tx, merchant.id, now), now, 0),
   connector: async ({ tx, merchant, now, clockRate }, incident) => {
     const [item = null] = await connectorItems(tx, merchant.id, now, clockRate);
-    return tellState(incident, item, now, CONNECTOR_DELAY_MS * clockRate);
+    return announceState(incident, item, now, CONNECTOR_DELAY_MS * clockRate);
   },
   given_up: findGivenUp,
   large_lost: findLostInvoices,
   rate_fell: findFallenRate,
 };
 
-function tellState(incident: Incident, found: NoticeText | null, now: Date, delayMs: number): CheckResult {
-  const { next, tells } = stepState(incident, found !== null, now, delayMs);
+function announceState(incident: Incident, found: NoticeText | null, now: Date, delayMs: number): CheckResult {
+  const { next, announces } = stepState(incident, found !== null, now, delayMs);
   const ended = ENDED_TEXTS[incident.kind as keyof typeof ENDED_TEXTS];
-  return { next, text: tells === "begin" ? found : tells === "end" ? ended : null };
+  return { next, text: announces === "begin" ? found : announces === "end" ? ended : null };
 }
 
 async function findGivenUp({ tx, merchant, now }: Check, incident: Incident): Promise<CheckResult> {
-  const { next, tells } = stepGivenUp(incident, await countGivenUpSince(tx, merchant.id, incident.readTo), now);
-  if (tells === "end") return { next, text: ENDED_TEXTS.given_up };
-  return { next, text: tells === "begin" ? await givenUpItem(tx, merchant.id, now) : null };
+  const { next, announces } = stepGivenUp(incident, await countGivenUpSince(tx, merchant.id, incident.readTo), now);
+  if (announces === "end") return { next, text: ENDED_TEXTS.given_up };
+  return { next, text: announces === "begin" ? await givenUpItem(tx, merchant.id, now) : null };
 }
 
-/** Begins with the first check, and tells no history. */
+/** Begins with the first check, and announces no history. */
 async function findLostInvoices({ tx, merchant, now, clockRate }: Check, incident: Incident): Promise<CheckResult> {
   const readTo = new Date(now.getTime() - COMMIT_DELAY_MS * clockRate);
   if (incident.readTo === null) return { next: { ...incident, readTo }, text: null };
   if (readTo <= incident.readTo) return { next: incident, text: null };
   const lost = await listLostLargeInvoices(tx, merchant.id, incident.readTo, readTo);
   if (lost.length === 0) return { next: { ...incident, readTo }, text: null };
-  return { next: { ...incident, readTo, toldAt: now }, text: describeLostInvoices(lost) };
+  return { next: { ...incident, readTo, announcedAt: now }, text: describeLostInvoices(lost) };
 }
 
 /** Compares once a day, because the compared weeks consist of full days. */
 async function findFallenRate({ tx, merchant, now }: Check, incident: Incident): Promise<CheckResult> {
-  const { readTo, toldAt } = incident;
-  const isPaused = toldAt !== null && now.getTime() - toldAt.getTime() < RATE_ALERT_PAUSE_MS;
+  const { readTo, announcedAt } = incident;
+  const isPaused = announcedAt !== null && now.getTime() - announcedAt.getTime() < RATE_ALERT_PAUSE_MS;
   if (isPaused || (readTo !== null && now.getTime() - readTo.getTime() < DAY_MS)) return { next: incident, text: null };
   const [earlier, recent] = await tallyRecovery(tx, merchant.id, rateBounds(now, merchant.windowDays));
   const fall = findRateFall(earlier!, recent!);
   if (fall === null) return { next: { ...incident, readTo: now }, text: null };
-  return { next: { ...incident, readTo: now, toldAt: now }, text: describeRateFall(fall) };
+  return { next: { ...incident, readTo: now, announcedAt: now }, text: describeRateFall(fall) };
 }
 
 /**
@@ -118,12 +118,12 @@ export async function checkMerchant(service: NoticeService, merchantId: string):
       const incident = incidents.find((each) => each.kind === kind) ?? newIncident(kind);
       const { next, text } = await FINDERS[kind](check, incident);
       if (JSON.stringify(next) !== JSON.stringify(incident)) await saveIncident(tx, merchantId, next);
-      const told = text === null ? [] : readers.filter(({ alerts }) => alerts.includes(kind));
-      if (text && told.length > 0)
+      const recipients = text === null ? [] : readers.filter(({ alerts }) => alerts.includes(kind));
+      if (text && recipients.length > 0)
         await insertNotices(
           tx,
           merchantId,
-          told.map((reader) => noticeOf(text, reader, merchant, service)),
+          recipients.map((reader) => noticeOf(text, reader, merchant, service)),
         );
     }
   });

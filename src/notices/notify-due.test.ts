@@ -33,7 +33,7 @@ async function runFor(minutes: number) {
   }
 }
 
-test("a failing endpoint is told once by mail, and so is its recovery", async () => {
+test("a failing endpoint is announced once by mail, and so is its recovery", async () => {
   const shop = await failingShop();
   await shop.want({ alerts: ["endpoint"] });
   await runFor(4);
@@ -48,7 +48,7 @@ test("a failing endpoint is told once by mail, and so is its recovery", async ()
   assert.deepEqual(shop.subjects(), ["Shop: Your endpoint fails", "Shop: Your endpoint answers again"]);
 });
 
-test("of two processes one tells an incident", async () => {
+test("of two processes one announces an incident", async () => {
   const shop = await failingShop();
   await shop.want({ alerts: ["endpoint"] });
   await at.run();
@@ -115,7 +115,7 @@ test("a chat on a private address is never connected to, even if it was stored",
   assert.doesNotMatch(answer!, /secret-part/);
 });
 
-test("pushes that stop and resume are told", async () => {
+test("pushes that stop and resume are announced", async () => {
   const shop = await at.shop();
   await shop.want({ alerts: ["ingest"] });
   const now = at.ports.now().getTime();
@@ -130,7 +130,7 @@ test("pushes that stop and resume are told", async () => {
   assert.deepEqual(shop.subjects().slice(1), ["Shop: Your system pushes records again"]);
 });
 
-test("events that Dunlin gives up are told, and that all were sent again", async () => {
+test("events that Dunlin gives up are announced, and that all were sent again", async () => {
   const shop = await at.shop();
   await shop.want({ alerts: ["given_up"] });
   await at.run();
@@ -143,7 +143,7 @@ test("events that Dunlin gives up are told, and that all were sent again", async
   assert.deepEqual(shop.subjects().slice(1), ["Shop: No event is given up any more"]);
 });
 
-test("a large invoice that is not recovered is told with its id, and history is not", async () => {
+test("a large invoice that is not recovered is announced with its id, and history is not", async () => {
   const shop = await at.shop();
   await setLargeAmounts(at.admin, shop.merchant.id, [{ currency: "EUR", amount: 500 }], COMMAND_LINE_ACTOR, at.ports);
   await shop.store().openCase({ amount: 900, endedAt: at.ports.now(), endReason: "window_over" });
@@ -170,7 +170,7 @@ function createLaterStore(shop: Awaited<ReturnType<NoticeStage["shop"]>>) {
   };
 }
 
-test("a fallen recovery rate is told once in four weeks", async () => {
+test("a fallen recovery rate is announced once in four weeks", async () => {
   const shop = await at.shop();
   await insertRates(shop.merchant.id, at.ports.now());
   await shop.want({ alerts: ["rate_fell"] });

@@ -7,7 +7,7 @@ import type { NoticeService } from "./notice-service.ts";
 
 /** In real time. Longer than a mail server or a chat may take. */
 const LEASE_MS = 2 * MINUTE_MS;
-/** After each failed attempt. A notice that is a day old helps nobody. */
+/** After each failed attempt. A day later a notice is useless. */
 const RETRY_DELAYS_MS = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS, 3 * HOUR_MS, 6 * HOUR_MS, 12 * HOUR_MS];
 
 /**
@@ -22,19 +22,19 @@ export async function sendNextNotice(service: NoticeService): Promise<boolean> {
   const notice = await leaseNotice(db, now, new Date(now.getTime() + LEASE_MS));
   if (!notice) return false;
   const problem = notice.personId === null ? await sendToChat(service, notice) : await sendMail(service, notice);
-  const { merchantId, id, tries } = notice;
+  const { merchantId, id, attempts } = notice;
   if (problem === null) {
     await deleteNotice(db, notice);
     return true;
   }
-  const delayMs = RETRY_DELAYS_MS[tries - 1];
+  const delayMs = RETRY_DELAYS_MS[attempts - 1];
   if (delayMs === undefined) await deleteNotice(db, notice);
   else await deferNotice(db, notice, new Date(ports.realNow().getTime() + delayMs));
-  log.warn({ merchantId, id, tries, why: problem }, delayMs === undefined ? "notice.given_up" : "notice.failed");
+  log.warn({ merchantId, id, attempts, why: problem }, delayMs === undefined ? "notice.given_up" : "notice.failed");
   return true;
 }
 
-/** Null if it was sent, or nobody reads it any more. */
+/** Null if it was sent, or has no reader any more. */
 async function sendMail({ mailer }: NoticeService, notice: LeasedNotice): Promise<string | null> {
   if (notice.email === null) return null;
   return mailer === null ? "DUNLIN_SMTP_URL is not set" : mailer.send(toMail(notice.email, notice));

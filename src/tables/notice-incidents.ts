@@ -44,15 +44,15 @@ export interface Incident {
   kind: AlertKind;
   /** Since when the present incident is seen; null: none is open. */
   since: Date | null;
-  /** When it was told. Of a kind without an end: the last alert. */
-  toldAt: Date | null;
+  /** When it was announced. Of a kind without an end: the last alert. */
+  announcedAt: Date | null;
   /** Until when records were searched. */
   readTo: Date | null;
 }
 
 const LIST = prepared(
   "list_incidents",
-  `select kind, since, told_at as "toldAt", read_to as "readTo" from notice_incidents where merchant_id = $1`,
+  `select kind, since, announced_at as "announcedAt", read_to as "readTo" from notice_incidents where merchant_id = $1`,
 );
 
 export const listIncidents = async (tx: Tx, merchantId: string): Promise<Incident[]> =>
@@ -60,12 +60,12 @@ export const listIncidents = async (tx: Tx, merchantId: string): Promise<Inciden
 
 const SAVE = prepared(
   "save_incident",
-  `insert into notice_incidents (merchant_id, kind, since, told_at, read_to) values ($1, $2, $3, $4, $5)
-   on conflict (merchant_id, kind) do update set since = excluded.since, told_at = excluded.told_at, read_to = excluded.read_to`,
+  `insert into notice_incidents (merchant_id, kind, since, announced_at, read_to) values ($1, $2, $3, $4, $5)
+   on conflict (merchant_id, kind) do update set since = excluded.since, announced_at = excluded.announced_at, read_to = excluded.read_to`,
 );
 
-export async function saveIncident(tx: Tx, merchantId: string, { kind, since, toldAt, readTo }: Incident) {
-  await tx.run(SAVE, [merchantId, kind, since, toldAt, readTo]);
+export async function saveIncident(tx: Tx, merchantId: string, { kind, since, announcedAt, readTo }: Incident) {
+  await tx.run(SAVE, [merchantId, kind, since, announcedAt, readTo]);
 }
 
 const FORGET = prepared(

@@ -35,7 +35,7 @@ export async function insertNotices(tx: Tx, merchantId: string, notices: readonl
 export interface LeasedNotice extends Pick<Notice, "id" | "personId" | "subject" | "body"> {
   merchantId: string;
   /** Attempts that are recorded as failed, and this one. */
-  tries: number;
+  attempts: number;
   /** Of the person; null for the chat. */
   email: string | null;
 }
@@ -45,9 +45,9 @@ const LEASE = prepared(
   `with due as (
      select merchant_id, id from notices where due_at <= $1 order by due_at limit 1 for update skip locked
    )
-   update notices n set due_at = $2, tries = n.tries + 1
+   update notices n set due_at = $2, attempts = n.attempts + 1
    from due where n.merchant_id = due.merchant_id and n.id = due.id
-   returning n.merchant_id as "merchantId", n.id, n.person_id as "personId", n.subject, n.body, n.tries,
+   returning n.merchant_id as "merchantId", n.id, n.person_id as "personId", n.subject, n.body, n.attempts,
      (select p.email from people p where p.id = n.person_id) as email`,
 );
 
