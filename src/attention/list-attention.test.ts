@@ -174,6 +174,8 @@ test("invoices with contradictory data are listed, also without a case", async (
   assert.deepEqual([item!.count, item!.money], [2, [{ currency: "EUR", amount: "187" }]]);
   assert.equal(await count(), 1);
   assert.match(await page(item!.href), /2 invoices need review/);
+  assert.match(await page("/invoices.csv?attention=contradictory"), /must be one of ending, card_change, large/);
+  assert.equal((await page("/invoices.csv?attention=ending")).trim().split("\n").length, 1);
 });
 
 test("unknown decline codes are a note, and are not counted", async () => {

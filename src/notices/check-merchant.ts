@@ -24,6 +24,8 @@ import { findRateFall, RATE_ALERT_PAUSE_MS, rateBounds } from "./rate-fall.ts";
 
 /** In real time. */
 const CHECK_EVERY_MS = MINUTE_MS;
+/** Until the operator may have set a mail server. */
+const MAILER_WAIT_MS = 10 * MINUTE_MS;
 /** How long a matter lasts before people hear about it, in real time: a deployment takes an endpoint away for a minute. */
 const ENDPOINT_DELAY_MS = 5 * MINUTE_MS;
 const CONNECTOR_DELAY_MS = 5 * MINUTE_MS;
@@ -98,20 +100,22 @@ async function findFallenRate({ tx, merchant, now }: Check, incident: Incident):
 export async function checkMerchant(service: NoticeService, merchantId: string): Promise<void> {
   const { tenantDb, ports, mailer } = service;
   const now = ports.now();
+  const later = (ms: number) => new Date(now.getTime() + ms * ports.clockRate);
   await tenantDb.of(merchantId).transaction(async (tx) => {
     if (!(await lockDueNoticeCheck(tx, merchantId, now))) return;
     const [merchant, members, chat, incidents] = await Promise.all([
       findMerchant(tx, merchantId),
-      mailer === null ? [] : listAlertReaders(tx, merchantId),
+      listAlertReaders(tx, merchantId),
       findChatWebhook(tx, merchantId),
       listIncidents(tx, merchantId),
     ]);
-    const readers: Reader[] = [...members, ...(chat ? [{ personId: null, alerts: chat.alerts }] : [])];
+    const reached = mailer === null ? [] : members;
+    const readers: Reader[] = [...reached, ...(chat ? [{ personId: null, alerts: chat.alerts }] : [])];
     const kinds = ALERT_KINDS.filter((kind) => readers.some(({ alerts }) => alerts.includes(kind)));
     await forgetIncidentsExcept(tx, merchantId, kinds);
     const isRead = merchant !== null && kinds.length > 0;
-    const nextAt = isRead ? new Date(now.getTime() + CHECK_EVERY_MS * ports.clockRate) : null;
-    await rescheduleNoticeCheck(tx, merchantId, nextAt);
+    const isEnded = !isRead && members.length === 0;
+    await rescheduleNoticeCheck(tx, merchantId, isEnded ? null : later(isRead ? CHECK_EVERY_MS : MAILER_WAIT_MS));
     if (!isRead) return;
     const check = { tx, merchant, now, clockRate: ports.clockRate };
     for (const kind of kinds) {

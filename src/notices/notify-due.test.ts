@@ -249,7 +249,7 @@ test("a removed member gets no more mails, and neither does a merchant without r
   }
 });
 
-test("without a mail server no mail is written, and the digest waits for its next time", async () => {
+test("without a mail server no mail is written, and alerts begin once there is one", async () => {
   const shop = await failingShop();
   await shop.want({ alerts: ["endpoint"], digest: "daily" });
   for (let day = 0; day < 3; day++) {
@@ -261,4 +261,6 @@ test("without a mail server no mail is written, and the digest waits for its nex
     shop.merchant.id,
   ]);
   assert.equal(rowCount, 0);
+  await runFor(10);
+  assert.ok(shop.subjects().includes("Shop: Your endpoint fails"));
 });

@@ -6,8 +6,8 @@ import { sendNextNotice } from "./send-notices.ts";
 import { writeDigest } from "./write-digest.ts";
 
 const MERCHANTS_PER_RUN = 50;
-/** A slow mail server must not hold up the checks. */
-const SENT_PER_RUN = 20;
+/** In real time. A slow mail server must not hold up the checks. */
+const SENDING_MAX_MS = 20_000;
 
 /**
  * Checks merchants, writes digests and sends notices, as far as they are due.
@@ -23,10 +23,11 @@ export async function notifyDue(service: NoticeService): Promise<boolean> {
     ...(await errorsOfEach(merchants, (merchantId) => checkMerchant(service, merchantId))),
     ...(await errorsOfEach(digests, (digest) => writeDigest(service, digest))),
   ];
-  let sent = 0;
-  while (sent < SENT_PER_RUN && (await sendNextNotice(service))) sent++;
+  const endMs = ports.monotonicMs() + SENDING_MAX_MS;
+  let hasMore = true;
+  while (hasMore && ports.monotonicMs() < endMs) hasMore = await sendNextNotice(service);
   if (errors.length > 0) throw errors[0];
-  return merchants.length === MERCHANTS_PER_RUN || digests.length === MERCHANTS_PER_RUN || sent === SENT_PER_RUN;
+  return merchants.length === MERCHANTS_PER_RUN || digests.length === MERCHANTS_PER_RUN || hasMore;
 }
 
 /** One merchant's fault must not silence the others. */

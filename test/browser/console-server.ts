@@ -181,6 +181,7 @@ export async function listConsolePages(page: Page): Promise<[name: string, path:
     ["backtest", backtest],
     ["shadow", "/shadow"],
     ["recovery-settings", "/settings/recovery"],
+    ["notifications", "/settings/notifications"],
     ["webhook", "/settings/webhook"],
     ["keys", "/org/api_keys"],
     ["key", key],

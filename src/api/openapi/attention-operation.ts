@@ -81,7 +81,7 @@ const EXAMPLE: DocumentPart = {
 };
 
 export const buildAttentionOperation = (): DocumentPart => ({
-  tags: ["Operation"],
+  tags: ["Attention"],
   operationId: "listAttention",
   summary: "List what needs attention",
   description:

@@ -43,7 +43,8 @@ const TAGS = [
   { name: "Ingest", description: "Push what your billing system knows." },
   { name: "Recovery actions", description: "Read the actions that Dunlin planned, sent and settled." },
   { name: "Invoices", description: "Ask about an invoice in recovery, and change what happens next." },
-  { name: "Operation", description: "For operators of the service. Most need no key." },
+  { name: "Attention", description: "Read what a person should look at." },
+  { name: "Operation", description: "For operators of the service. No key is needed." },
   {
     name: "Webhooks",
     description: `Version ${WEBHOOKS_VERSION}. Dunlin posts events to your endpoint: to one HTTPS URL, or to its sub-paths \`/recovery_action\`, \`/pause_collection\` and \`/complete_dunning\` if you choose so. Answer 2xx within 30 seconds, remember the id, and act afterwards. An event may arrive more than once, always with the same id and the same bytes. Delays count from the end of the previous attempt. Dunlin does not follow redirects.`,

@@ -53,6 +53,9 @@ const QUERY_READERS = {
   before: uuidReader,
 };
 
+/** Contradictory invoices have no rows in the file. */
+const CSV_QUERY_READERS = { ...QUERY_READERS, attention: enumReader(ATTENTION_FILTERS) };
+
 type PageQuery = ReturnType<typeof parsePageQuery<typeof QUERY_READERS>>;
 
 /** Rows that need attention now. */
@@ -94,7 +97,7 @@ export function invoiceListRoutes(console: Console) {
       listPage(visit, console.ports.now()),
   );
   console.page("/invoices.csv", null, ({ db, query, merchantId, person: { zone }, reply }) => {
-    const asked = parsePageQuery(query, QUERY_READERS);
+    const asked = parsePageQuery(query, CSV_QUERY_READERS);
     const { before } = asked;
     const filter = toFilter(asked, console.ports.now());
     const pages = readInPages(
