@@ -15,7 +15,7 @@ import {
   setChatAlerts,
 } from "../tables/chat-webhooks.ts";
 import { type LargeAmount, listLargeAmounts, replaceLargeAmounts } from "../tables/large-amounts.ts";
-import { saveMemberNotices } from "../tables/member-notices.ts";
+import { lockDigestsOf, saveMemberNotices, setDigestDue } from "../tables/member-notices.ts";
 import { lockMerchant } from "../tables/merchants.ts";
 import { ensureNoticeCheck } from "../tables/notice-incidents.ts";
 import { type SecretKeys, seal } from "../tables/secret-box.ts";
@@ -35,6 +35,14 @@ export async function setMemberNotices(
   await db.transaction(async (tx) => {
     await saveMemberNotices(tx, merchantId, id, notices, nextDigestAt(notices, zone, now));
     if (notices.alerts.length > 0) await ensureNoticeCheck(tx, merchantId, now);
+  });
+}
+
+/** After a person chose another time zone. @param db  sees all merchants */
+export async function moveDigests(db: Database, { id, zone }: Pick<Person, "id" | "zone">, now: Date) {
+  await db.transaction(async (tx) => {
+    for (const { merchantId, ...notices } of await lockDigestsOf(tx, id))
+      await setDigestDue(tx, merchantId, id, nextDigestAt(notices, zone, now));
   });
 }
 

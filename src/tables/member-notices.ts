@@ -85,3 +85,22 @@ const WRITTEN = prepared(
 export async function recordDigest(tx: Tx, merchantId: string, personId: string, at: Date | null, nextAt: Date) {
   await tx.run(WRITTEN, [merchantId, personId, at, nextAt]);
 }
+
+const OF_PERSON = prepared(
+  "notices_of_person",
+  `select merchant_id as "merchantId", ${COLUMNS} from member_notices
+   where person_id = $1 and digest_due_at is not null order by merchant_id for update`,
+);
+
+/** Locks the digests of a person, at all merchants. */
+export const lockDigestsOf = async (tx: Tx, personId: string) =>
+  (await tx.run<MemberNotices & { merchantId: string }>(OF_PERSON, [personId])).rows;
+
+const SET_DUE = prepared(
+  "set_digest_due",
+  "update member_notices set digest_due_at = $3 where merchant_id = $1 and person_id = $2",
+);
+
+export async function setDigestDue(tx: Tx, merchantId: string, personId: string, dueAt: Date | null) {
+  await tx.run(SET_DUE, [merchantId, personId, dueAt]);
+}

@@ -46,6 +46,9 @@ test("every member chooses a digest and alerts, for themselves and for this merc
   assert.match(page, /value="endpoint" checked/);
   assert.doesNotMatch(page, /value="ingest" checked/);
   assert.equal(await findMemberNotices(at.db, at.merchant.id, owner.person.id), null);
+  await viewer.post("/account", { zone: "America/New_York", theme: "system" });
+  const moved = await findMemberNotices(at.db, at.merchant.id, viewer.person.id);
+  assert.equal(moved!.digestDueAt!.toISOString(), "2026-01-21T22:00:00.000Z");
   await viewer.post(PAGE, { digest: "off", weekday: "3", hour: "17" });
   assert.equal((await findMemberNotices(at.db, at.merchant.id, viewer.person.id))!.digestDueAt, null);
   for (const wrong of [{ digest: "hourly" }, { weekday: "8" }, { hour: "24" }, { hour: "" }])
