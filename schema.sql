@@ -201,6 +201,7 @@ create index cases_ended_with_subscription on cases (merchant_id, subscription_i
 create index cases_failed on cases (merchant_id, unpaid_at);
 create index cases_in_shadow on cases (merchant_id, unpaid_at, id) where arm = 'shadow';
 create unique index cases_open on cases (merchant_id, invoice_id) where ended_at is null;
+create index cases_open_by_window on cases (merchant_id, window_ends_at) include (currency, amount) where outcome = 'open';
 create index cases_open_of_customer on cases (merchant_id, customer_id) where coalesce(ended_at, 'infinity'::timestamptz) = 'infinity'::timestamptz;
 alter table cases enable row level security;
 alter table cases force row level security;
@@ -221,6 +222,28 @@ comment on column cases.counted is 'The outcome with which recovery_sums holds t
 comment on column cases.rule_id is 'The recovery rule that decides; null: none fits.';
 comment on column cases.rule_window_days is 'The window that the rule gave; null: it gave none.';
 comment on column cases.rule_budget is 'The budget that the rule gave; null: it gave none.';
+
+create table chat_webhooks (
+  merchant_id uuid not null,
+  url bytea not null,
+  shown text not null,
+  alerts text[] not null,
+  created_at timestamptz not null,
+  answered_at timestamptz,
+  answer text,
+  delivered boolean,
+  constraint chat_webhooks_pkey primary key (merchant_id),
+  constraint chat_webhooks_answer_check check (((answered_at is null) = (answer is null)) and ((answer is null) = (delivered is null))),
+  constraint chat_webhooks_merchant_id_fkey foreign key (merchant_id) references merchants(id)
+);
+alter table chat_webhooks alter column merchant_id set (n_distinct=1);
+alter table chat_webhooks enable row level security;
+alter table chat_webhooks force row level security;
+create policy wall on chat_webhooks using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
+comment on table chat_webhooks is 'The chat that gets the alerts of a merchant.';
+comment on column chat_webhooks.url is 'Encrypted like the webhook credential, because whoever has it can post.';
+comment on column chat_webhooks.shown is 'The URL without its secret part.';
+comment on column chat_webhooks.answer is 'How the chat answered last, such as "200".';
 
 create table clock_anchor (
   id int2 not null,
@@ -317,6 +340,7 @@ create table connector_events (
 );
 alter table connector_events alter column merchant_id set (n_distinct=1);
 create index connector_events_due on connector_events (merchant_id, connection, due_at) where due_at is not null;
+create index connector_events_failing on connector_events (merchant_id, connection) where problem is not null;
 create index connector_events_of_invoice on connector_events (merchant_id, connection, invoice_id);
 alter table connector_events enable row level security;
 alter table connector_events force row level security;
@@ -337,6 +361,7 @@ create table connector_hints (
 );
 alter table connector_hints alter column merchant_id set (n_distinct=1);
 create index connector_hints_due on connector_hints (merchant_id, connection, due_at);
+create index connector_hints_failing on connector_hints (merchant_id, connection) where problem is not null;
 alter table connector_hints enable row level security;
 alter table connector_hints force row level security;
 create policy wall on connector_hints using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
@@ -385,6 +410,7 @@ create table connector_messages (
 );
 alter table connector_messages alter column merchant_id set (n_distinct=1);
 create index connector_messages_due on connector_messages (merchant_id, connection, due_at) where ended_at is null;
+create index connector_messages_failing on connector_messages (merchant_id, connection) where problem is not null;
 create index connector_messages_of_invoice on connector_messages (merchant_id, connection, invoice_id);
 alter table connector_messages enable row level security;
 alter table connector_messages force row level security;
@@ -800,6 +826,21 @@ create policy wall on jobs using (((merchant_id = ( select (nullif(current_setti
 comment on table jobs is 'Work that a page starts and that takes longer than the page.';
 comment on column jobs.due_at is 'Real time, and a lease: the holder moves it ahead while working. Null once the job has ended.';
 
+create table large_amounts (
+  merchant_id uuid not null,
+  currency text not null,
+  amount int8 not null,
+  constraint large_amounts_pkey primary key (merchant_id, currency),
+  constraint large_amounts_amount_check check (amount > 0),
+  constraint large_amounts_currency_check check (currency ~ '^[A-Z]{3}$'),
+  constraint large_amounts_merchant_id_fkey foreign key (merchant_id) references merchants(id)
+);
+alter table large_amounts alter column merchant_id set (n_distinct=1);
+alter table large_amounts enable row level security;
+alter table large_amounts force row level security;
+create policy wall on large_amounts using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
+comment on table large_amounts is 'From which amount an invoice counts as large, in minor units. A currency without a row has no large invoices.';
+
 create table learned_merchants (
   merchant_id uuid not null,
   noted_at timestamptz not null,
@@ -867,6 +908,32 @@ alter table members force row level security;
 create policy wall on members using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
 comment on table members is 'The role of a person at a merchant.';
 
+create table member_notices (
+  merchant_id uuid not null,
+  person_id uuid not null,
+  digest text not null default 'off',
+  digest_weekday int2 not null default 1,
+  digest_hour int2 not null default 8,
+  digest_due_at timestamptz,
+  digest_sent_at timestamptz,
+  alerts text[] not null default '{}'::text[],
+  constraint member_notices_pkey primary key (merchant_id, person_id),
+  constraint member_notices_check check ((digest = 'off') = (digest_due_at is null)),
+  constraint member_notices_digest_check check (digest = any (array['off', 'daily', 'weekly'])),
+  constraint member_notices_digest_hour_check check ((digest_hour >= 0) and (digest_hour <= 23)),
+  constraint member_notices_digest_weekday_check check ((digest_weekday >= 1) and (digest_weekday <= 7)),
+  constraint member_notices_member_fkey foreign key (merchant_id, person_id) references members(merchant_id, person_id) on delete cascade
+);
+alter table member_notices alter column merchant_id set (n_distinct=1);
+create index member_notices_due on member_notices (digest_due_at) where digest_due_at is not null;
+alter table member_notices enable row level security;
+alter table member_notices force row level security;
+create policy wall on member_notices using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
+comment on table member_notices is 'The mails that a person wants about a merchant. A member without a row wants none.';
+comment on column member_notices.digest_weekday is '1 is Monday. Weekday and hour are in the time zone of the person.';
+comment on column member_notices.digest_due_at is 'When the next digest is written, in service time; null: never.';
+comment on column member_notices.digest_sent_at is 'When the last digest was written.';
+
 create table merchant_clocks (
   merchant_id uuid not null,
   last_at timestamptz not null,
@@ -876,6 +943,59 @@ alter table merchant_clocks enable row level security;
 alter table merchant_clocks force row level security;
 create policy wall on merchant_clocks using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
 comment on table merchant_clocks is 'The last time given to a listed row of the merchant. Writers lock the row until they commit, so times are in commit order.';
+
+create table notice_checks (
+  merchant_id uuid not null,
+  due_at timestamptz not null,
+  constraint notice_checks_pkey primary key (merchant_id),
+  constraint notice_checks_merchant_id_fkey foreign key (merchant_id) references merchants(id)
+);
+alter table notice_checks alter column merchant_id set (n_distinct=1);
+create index notice_checks_due on notice_checks (due_at);
+alter table notice_checks enable row level security;
+alter table notice_checks force row level security;
+create policy wall on notice_checks using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
+comment on table notice_checks is 'When the notifier looks at a merchant again, in service time. The row is the lock of the merchant''s incidents. Only merchants with a reader have one.';
+
+create table notice_incidents (
+  merchant_id uuid not null,
+  kind text not null,
+  since timestamptz,
+  announced_at timestamptz,
+  read_to timestamptz,
+  constraint notice_incidents_pkey primary key (merchant_id, kind),
+  constraint notice_incidents_merchant_id_fkey foreign key (merchant_id) references merchants(id)
+);
+alter table notice_incidents alter column merchant_id set (n_distinct=1);
+alter table notice_incidents enable row level security;
+alter table notice_incidents force row level security;
+create policy wall on notice_incidents using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
+comment on table notice_incidents is 'The state of each kind of alert, so that each incident is announced once.';
+comment on column notice_incidents.since is 'When the present incident was first seen; null: none is open.';
+comment on column notice_incidents.announced_at is 'When it was announced; null: not yet. Of a kind without an end, the last alert.';
+comment on column notice_incidents.read_to is 'Until when records were searched for incidents.';
+
+create table notices (
+  merchant_id uuid not null,
+  id uuid not null,
+  person_id uuid,
+  subject text not null,
+  body text not null,
+  created_at timestamptz not null,
+  due_at timestamptz not null,
+  attempts int4 not null default 0,
+  constraint notices_pkey primary key (merchant_id, id),
+  constraint notices_member_fkey foreign key (merchant_id, person_id) references members(merchant_id, person_id) on delete cascade,
+  constraint notices_merchant_id_fkey foreign key (merchant_id) references merchants(id)
+);
+alter table notices alter column merchant_id set (n_distinct=1);
+create index notices_due on notices (due_at);
+alter table notices enable row level security;
+alter table notices force row level security;
+create policy wall on notices using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
+comment on table notices is 'Mails and chat messages that are still to be sent. The row is deleted when the notice was sent or given up.';
+comment on column notices.person_id is 'Gets a mail; null: the chat.';
+comment on column notices.due_at is 'Real time, and a lease: a sender moves it ahead before it sends.';
 
 create table processes (
   id uuid not null,
@@ -960,6 +1080,7 @@ create index recovery_actions_by_customer on recovery_actions (merchant_id, cust
 create index recovery_actions_by_invoice on recovery_actions (merchant_id, invoice_id, created_at);
 create index recovery_actions_by_subscription on recovery_actions (merchant_id, subscription_id, created_at) where subscription_id is not null;
 create index recovery_actions_by_transaction on recovery_actions (merchant_id, transaction_id) where transaction_id is not null;
+create index recovery_actions_card_changes on recovery_actions (merchant_id, decided_at, case_id) where (type = 'CARD_CHANGE') and (status = 'SENT');
 create index recovery_actions_created on recovery_actions (merchant_id, created_at, id);
 create index recovery_actions_day_created on recovery_actions (merchant_id, executed_on, created_at, id) include (facets, executed_at) where executed_at is not null;
 create index recovery_actions_day_updated on recovery_actions (merchant_id, executed_on, updated_at, id) include (facets, executed_at) where executed_at is not null;
@@ -1067,6 +1188,7 @@ create table request_log (
 ) partition by range (id);
 create index request_log_older on only public.request_log (merchant_id, id) where older > 0;
 create index request_log_refused on only public.request_log (merchant_id, id) where status >= 400;
+create index request_log_stored on only public.request_log (merchant_id, id) where stored is not null;
 alter table request_log enable row level security;
 alter table request_log force row level security;
 create policy wall on request_log using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));

@@ -54,6 +54,7 @@ const NAMES_BY_FILE: Record<string, NamesBySchema> = {
     RuleTotal: "RuleTotal",
     RecoveryRulesTest: "RecoveryRulesTest",
   },
+  "src/client/attention-list.ts": { Attention: "Attention" },
   "src/webhooks/bodies.ts": {
     RecoveryActionEvent: "RecoveryActionEvent",
     PauseCollectionEvent: "PauseCollectionEvent",

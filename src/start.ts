@@ -27,6 +27,8 @@ import { createLearner } from "./learning/learn-due.ts";
 import { createModelCache } from "./learning/model-cache.ts";
 import { createMetrics, type Metrics, startMetricsServer } from "./metrics/metrics.ts";
 import { addStoreMetrics, startProcessHeartbeat } from "./metrics/store-metrics.ts";
+import { createChatPoster } from "./notices/chat.ts";
+import { notifyDue } from "./notices/notify-due.ts";
 import { assertSchemaIsNewest, UnknownMigration } from "./postgres/migrate.ts";
 import { checkReadiness } from "./postgres/readiness.ts";
 import { startClockSync } from "./process/clock-sync.ts";
@@ -84,6 +86,8 @@ const CONNECTOR_POLL_MS = 1_000;
 /** Finds the schema of a newer version. */
 const SCHEMA_CHECK_MS = 5_000;
 const LEARNING_POLL_MS = 2_000;
+/** An alert may be this late, besides the time between two checks of a merchant. */
+const NOTICE_POLL_MS = 5_000;
 /** Partitions are created a month ahead, which is soon on a fast clock. */
 const PARTITION_CHECK_MS = HOUR_MS;
 const PARTITION_CHECK_DAYS = 5;
@@ -137,6 +141,7 @@ export async function start(options: StartOptions): Promise<RunningService> {
     const service: Service = { options, store, metrics, network, models, pretrainedModel, stops, running };
     const signals = createSignals(running);
     if (roles.has("deliver")) await startDelivering(service, signals);
+    if (roles.has("deliver")) startNotifying(service);
     startListening(service);
     if (roles.has("decide")) startDeciding(service, signals);
     if (running.deciding || running.deliverer) startClock(service);
@@ -233,6 +238,17 @@ async function startDelivering({ options, store, metrics, network, stops, runnin
   metrics.watchDeliverer(() => ({ ...deliverer.figures(), connections: sender.connections() }));
   stops.push(() => deliverer.stop().finally(sender.close));
   running.deliverer = deliverer;
+}
+
+/** Alerts and digests go out where webhooks do, because only these processes need to reach other networks. */
+function startNotifying({ options: { settings, log }, store, network, stops }: Service) {
+  const { db, tenantDb, ports, secretKeys } = store;
+  const { allow, extraCa } = network;
+  const chat = createChatPoster({ allow, extraCa, monotonicMs: ports.monotonicMs }, secretKeys);
+  const mailer = settings.mail && createMailer(settings.mail);
+  const service = { db, tenantDb, ports, log, mailer, postChat: chat.post, consoleUrl: settings.authUrl };
+  const loop = startLoop("notify", log, async () => ((await notifyDue(service)) ? 0 : NOTICE_POLL_MS));
+  stops.push(() => loop.stop().finally(chat.close));
 }
 
 const maintenancePauseMs = ({ clockRate }: Ports) =>
@@ -353,6 +369,7 @@ async function startHttp(
         caPath: caFile,
         behindProxy: settings.tls === "proxy",
         allow: network.allow,
+        postChat: startChat(store, network, stops),
         sendTestEvent: createTestEventSender(network, secretKeys, ports),
         onEvents,
         onWithdrawn,
@@ -379,6 +396,13 @@ async function startHttp(
   // Registered before listening, because the API has timers from the start, and the port may be in use.
   stops.push(() => api.close());
   await api.listen({ host: settings.host, port: settings.port });
+}
+
+/** For tests that a person sends. */
+function startChat({ ports, secretKeys }: Store, { allow, extraCa }: WebhookNetwork, stops: Service["stops"]) {
+  const chat = createChatPoster({ allow, extraCa, monotonicMs: ports.monotonicMs }, secretKeys);
+  stops.push(async () => chat.close());
+  return chat.post;
 }
 
 /** Ingest that commits concurrent requests of a merchant together. */

@@ -3,6 +3,8 @@ export { type FastifyScope, fastifyPlugin } from "./adapters/fastify.ts";
 export { honoHandler } from "./adapters/hono.ts";
 export { nextRoute } from "./adapters/next.ts";
 export { type NodeListener, nodeListener } from "./adapters/node.ts";
+export type { AttentionRequests } from "./client/attention.ts";
+export type { Attention } from "./client/attention-list.ts";
 export { type Client, type ClientOptions, createClient } from "./client/client.ts";
 export { DunlinError, type DunlinErrorKind } from "./client/dunlin-error.ts";
 export type { Ingest, Ingested, IngestedBatch, IngestOptions, Records } from "./client/ingest.ts";

@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Logger as Log } from "pino";
 import { listRecoveryActionsRoute } from "../actions-api/list-recovery-actions.ts";
+import { attentionRoute } from "../attention/attention-route.ts";
 import { networkOf } from "../auth/client-network.ts";
 import { createKeyring, type Keyring } from "../auth/keyring.ts";
 import { answerError } from "../http/answer-error.ts";
@@ -119,6 +120,7 @@ const ROUTES = [
   invoiceRequestsRoutes,
   explanationRoute,
   recoveryRulesRoutes,
+  attentionRoute,
   ...UNAUTHENTICATED_ROUTES,
 ];
 

@@ -78,6 +78,14 @@ const REST = [
   `insert into people (id, email, name, created_at) select id, 'only-' || bucket || '@example.com', 'P', created_at from merchants
    union all select '00000000-0000-7000-8000-00000000000b', 'both@example.com', 'B', '2026-01-01'`,
   "insert into members select m.id, p.id, 'owner', m.created_at from merchants m join people p on p.id = m.id or p.name = 'B'",
+  "insert into large_amounts select id, 'EUR', 1 from merchants",
+  "insert into chat_webhooks (merchant_id, url, shown, alerts, created_at) select id, '', '', '{}', created_at from merchants",
+  "insert into notice_checks select id, created_at from merchants",
+  "insert into notice_incidents (merchant_id, kind) select id, 'endpoint' from merchants",
+  "insert into member_notices (merchant_id, person_id) select merchant_id, person_id from members",
+  `insert into notices (merchant_id, id, person_id, subject, body, created_at, due_at)
+   select merchant_id, gen_random_uuid(), person_id, 's', 'b', created_at, created_at from members
+   union all select id, gen_random_uuid(), null, 's', 'b', created_at, created_at from merchants`,
   "insert into sessions select sha256(person_id::text::bytea || merchant_id::text::bytea), person_id, merchant_id, created_at, created_at from members",
   "insert into identities select 'https://id.example', id::text, id, created_at from people",
 ];

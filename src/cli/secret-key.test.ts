@@ -5,6 +5,7 @@ import { createTestDatabase } from "../../test/database.ts";
 import { makeMerchant, realPorts, SECRET_KEYS } from "../delivery/deliverer.fixture.ts";
 import { resealAll } from "../merchants/reseal.ts";
 import { countOtherSessions } from "../postgres/database-dump.ts";
+import { findChatWebhook, saveChatWebhook } from "../tables/chat-webhooks.ts";
 import { claimInstallation, keyCheck } from "../tables/installation.ts";
 import { listMerchants, updateEncryptedFields } from "../tables/merchants.ts";
 import { seal, unseal } from "../tables/secret-box.ts";
@@ -67,8 +68,26 @@ test("a credential set with the old key during a rotation is re-encrypted before
   const done = await resealAll(racing, [next, former!], realPorts, () => {
     isPassed = true;
   });
-  assert.deepEqual(done, { changed: 2, boxes: 1, unreadable: [], unreadableConnections: [] });
+  assert.deepEqual(done, { changed: 2, boxes: 1, unreadable: [], unreadableConnections: [], unreadableChats: [] });
   const [stored] = await listMerchants(db);
   assert.equal(unseal([next], stored!.webhookCredential!), "set meanwhile");
   assert.deepEqual(await claimInstallation(db, keyCheck(former!)), [keyCheck(next)]);
+});
+
+test("a rotation re-encrypts chat URLs, and names merchants whose URL no key decrypts", async (t) => {
+  const { db, drop } = await createTestDatabase();
+  t.after(drop);
+  const [former] = SECRET_KEYS;
+  const next = randomBytes(32);
+  await claimInstallation(db, keyCheck(former!));
+  const { id } = await makeMerchant(db);
+  const chat = { shown: "https://chat.example.com/…", alerts: [], createdAt: realPorts.now() };
+  const store = (key: Buffer) =>
+    saveChatWebhook(db, id, { ...chat, url: seal([key], randomBytes(12), "https://chat.example.com/secret") });
+  await store(randomBytes(32));
+  await assert.rejects(runAndCapture(db, secretKeyRotate, {}, []), new RegExp(`chat URL of these merchants: ${id}`));
+  await store(former!);
+  const done = await resealAll(db, [next, former!], realPorts, () => {});
+  assert.deepEqual(done.unreadableChats, []);
+  assert.equal(unseal([next], (await findChatWebhook(db, id))!.url), "https://chat.example.com/secret");
 });

@@ -2,6 +2,7 @@ import { resealAll } from "../merchants/reseal.ts";
 import { openDatabase } from "../postgres/database.ts";
 import { countOtherSessions } from "../postgres/database-dump.ts";
 import { roleAddresses } from "../postgres/roles.ts";
+import { listChatUrls } from "../tables/chat-webhooks.ts";
 import { listConnections } from "../tables/connections.ts";
 import { forgetKeys } from "../tables/installation.ts";
 import { listMerchants } from "../tables/merchants.ts";
@@ -37,6 +38,10 @@ export const secretKeyRotate: Command = {
         throw new CommandFailure(
           `No key can decrypt the keys of these connections: ${connections.join(", ")}. Give them again: npx dunlin connect stripe --merchant M --stripe-key-file F. Then repeat this command. Until then, every process needs all keys.`,
         );
+      if (result.unreadableChats.length > 0)
+        throw new CommandFailure(
+          `No key can decrypt the chat URL of these merchants: ${result.unreadableChats.join(", ")}. Set it again: npx dunlin notifications set --merchant M --chat-url-file F. Then repeat this command. Until then, every process needs all keys.`,
+        );
       context.print(`Re-encrypted ${result.changed}. The first key alone decrypts all ${result.boxes}.`);
       context.print(
         secretKeys.length === 1
@@ -70,6 +75,7 @@ export const secretKeyReset: Command = {
       const owner = openDatabase(roleAddresses(server.address, false).owner, 1, () => {});
       try {
         const [merchants, connections] = [await listMerchants(owner), await listConnections(owner)];
+        const chats = await listChatUrls(owner);
         await forgetKeys(owner);
         context.print("The database will accept the secret key of the next start. After that start, run:");
         for (const { id, name, webhookAuth, webhookCredential, webhookSecret } of merchants) {
@@ -82,6 +88,8 @@ export const secretKeyReset: Command = {
         }
         for (const { merchantId, name } of connections)
           context.print(`  npx dunlin connect ${name} --merchant ${merchantId} --${name}-key-file FILE`);
+        for (const { merchantId } of chats)
+          context.print(`  npx dunlin notifications set --merchant ${merchantId} --chat-url-file FILE`);
       } finally {
         await owner.close();
       }

@@ -33,6 +33,7 @@ import { invoiceListRoutes } from "./recovery/invoice-list-page.ts";
 import { invoiceRoutes } from "./recovery/invoice-page.ts";
 import { overviewRoutes } from "./recovery/overview-page.ts";
 import { declineCodeRoutes } from "./recovery/unknown-codes-page.ts";
+import { notificationRoutes } from "./settings/notification-routes.ts";
 import { recoveryRulesRoutes } from "./settings/recovery-rules-routes.ts";
 import { recoveryRoutes } from "./settings/recovery-settings-page.ts";
 import { webhookRoutes } from "./settings/webhook-settings-routes.ts";
@@ -123,6 +124,7 @@ const ROUTES = [
   declineCodeRoutes,
   recoveryRoutes,
   recoveryRulesRoutes,
+  notificationRoutes,
   experimentListRoutes,
   experimentStartRoutes,
   experimentDetailRoutes,

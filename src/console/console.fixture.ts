@@ -63,6 +63,7 @@ export async function createTestConsole(over: Partial<ConsoleOptions> = {}) {
     egressRanges: ["203.0.113.0/24"],
     allow: [],
     sendTestEvent: async () => null,
+    postChat: async () => ({ delivered: true, answer: "200" }),
     onEvents: (merchantId) => void toSend.push(merchantId),
     onWithdrawn: (merchantId, eventIds) => void withdrawn.push([merchantId, ...eventIds]),
     onJob() {},

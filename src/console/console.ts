@@ -9,6 +9,7 @@ import type { JobKind } from "../domain/job.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { RoleOperation } from "../domain/role.ts";
 import type { TrustedProxies } from "../http/client-address.ts";
+import type { PostChat } from "../notices/chat.ts";
 import type { Database } from "../postgres/database.ts";
 import type { TenantDatabase } from "../postgres/tenant-database.ts";
 import type { SecretKeys } from "../tables/secret-box.ts";
@@ -38,6 +39,7 @@ export interface ConsoleOptions {
   egressRanges: readonly string[];
   allow: readonly AllowedAddress[];
   sendTestEvent: SendTestEvent;
+  postChat: PostChat;
   /** Called when a merchant has due events. */
   onEvents(merchantId: string): void;
   onWithdrawn: OnWithdrawn;

@@ -33,6 +33,7 @@ const NAVIGATION: readonly (readonly [heading: string | null, entries: readonly 
     [
       ["/settings/recovery", "Recovery settings", "settings", "experiments"],
       ["/settings/rules", "Recovery rules", "settings", "experiments"],
+      ["/settings/notifications", "Notifications", "bell", null],
       ["/settings/webhook", "Endpoint", "endpoint", "webhook"],
       ["/org/api_keys", "API keys", "key", "keys"],
       ["/org/members", "Members", "people", "members"],

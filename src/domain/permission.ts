@@ -4,6 +4,7 @@ export const PERMISSIONS = [
   "ingest:transactions",
   "read:recovery_actions",
   "read:explanations",
+  "read:attention",
   "manage:recovery",
   "read:recovery_rules",
   "manage:recovery_rules",

@@ -33,6 +33,9 @@ const KEPT_TABLES = [
   ...["learned_merchants", "learned_models", "learned_parts", "jobs", "merchant_clocks"],
   ...["api_keys", "invites", "members", "sessions", "rate_buckets", "request_heads", "request_log"],
   ...["connections", "connector_cursors", "connector_opt_outs"],
+  ...["large_amounts", "member_notices", "chat_webhooks", "notice_checks", "notice_incidents"],
+  // May name an invoice, and ends within a day.
+  "notices",
 ];
 
 /** Rows of a connector about every invoice, as it keeps them when an invoice is given back. */

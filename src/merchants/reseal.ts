@@ -2,6 +2,7 @@ import type { Connection } from "../domain/connection.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Database, Tx } from "../postgres/database.ts";
+import { listChatUrls, type SealedChatUrl, updateChatUrl } from "../tables/chat-webhooks.ts";
 import { listConnections, updateConnectionSecrets } from "../tables/connections.ts";
 import { claimInstallation, keyCheck, setKeyChecks } from "../tables/installation.ts";
 import { listMerchants, lockMerchant, lockMerchantsTable, updateEncryptedFields } from "../tables/merchants.ts";
@@ -19,6 +20,8 @@ export interface ResealResult {
   unreadable: Merchant[];
   /** Connections likewise. */
   unreadableConnections: Connection[];
+  /** Merchants with a chat whose URL no key decrypts. */
+  unreadableChats: string[];
 }
 
 /**
@@ -46,19 +49,25 @@ export async function resealAll(
     onMerchant();
   }
   return await db.transaction(async (tx) => {
-    // No connection is stored meanwhile, because that locks its merchant.
+    // No connection or chat is stored meanwhile, because that locks its merchant.
     await lockMerchantsTable(tx);
     for (const merchant of await listMerchants(tx)) changed += await resealMerchant(tx, merchant, keys, ports);
     for (const connection of await listConnections(tx)) changed += await resealConnection(tx, connection, keys, ports);
+    for (const chat of await listChatUrls(tx)) changed += await resealChat(tx, chat, keys, ports);
     const merchants = await listMerchants(tx);
     const connections = await listConnections(tx);
     const unreadableConnections = connections.filter(({ secrets }) => !canUnseal(keys.slice(0, 1), secrets));
     const unreadable = merchants.filter((each) =>
       sealedValuesOf(each).some((box) => !canUnseal(keys.slice(0, 1), box)),
     );
-    if (unreadable.length + unreadableConnections.length === 0) await setKeyChecks(tx, [first]);
-    const boxes = merchants.flatMap(sealedValuesOf).length + connections.length;
-    return { changed, boxes, unreadable, unreadableConnections };
+    const chats = await listChatUrls(tx);
+    const unreadableChats = chats
+      .filter(({ url }) => !canUnseal(keys.slice(0, 1), url))
+      .map(({ merchantId }) => merchantId);
+    if (unreadable.length + unreadableConnections.length + unreadableChats.length === 0)
+      await setKeyChecks(tx, [first]);
+    const boxes = merchants.flatMap(sealedValuesOf).length + connections.length + chats.length;
+    return { changed, boxes, unreadable, unreadableConnections, unreadableChats };
   });
 }
 
@@ -82,6 +91,12 @@ async function resealConnection(tx: Tx, connection: Connection, keys: SecretKeys
     ...connection,
     secrets: seal(keys, ports.randomBytes(12), unseal(keys, secrets)),
   });
+  return 1;
+}
+
+async function resealChat(tx: Tx, { merchantId, url }: SealedChatUrl, keys: SecretKeys, ports: Ports): Promise<number> {
+  if (canUnseal(keys.slice(0, 1), url) || !canUnseal(keys, url)) return 0;
+  await updateChatUrl(tx, { merchantId, url: seal(keys, ports.randomBytes(12), unseal(keys, url)) });
   return 1;
 }
 

@@ -24,7 +24,7 @@ function partitionOf({ name, span }: PartitionedTable, year: number, month: numb
 }
 
 /** The time's lowest UUIDv7. */
-function firstId(ms: number): string {
+export function firstIdOf(ms: number): string {
   const hex = ms.toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
@@ -79,7 +79,7 @@ const DEFAULT_HAS_ROWS = "23514";
 /** False if it exists, or the default partition has its rows. */
 async function createPartition(db: Database, table: PartitionedTable, { name, startMs, endMs }: Partition) {
   try {
-    const bound = `for values from ('${firstId(startMs)}') to ('${firstId(endMs)}')`;
+    const bound = `for values from ('${firstIdOf(startMs)}') to ('${firstIdOf(endMs)}')`;
     return await alterPartitions(db, name, false, partitionStatements(table.name, name, bound));
   } catch (error) {
     if (sqlState(error) === DEFAULT_HAS_ROWS) return false;

@@ -178,6 +178,29 @@ export const listConnectorProblems = async (
   lateBefore: Date,
 ) => (await tx.run<ConnectorProblem>(PROBLEMS, [merchantId, name, limit, lateBefore])).rows;
 
+const COUNT_PROBLEMS = prepared(
+  "count_connector_problems",
+  `select
+     (select count(*) from connector_actions
+      where merchant_id = $1 and connection = $2 and ended_at is null and problem is not null)
+     + (select count(*) from connector_events where merchant_id = $1 and connection = $2 and problem is not null)
+     + (select count(*) from connector_hints where merchant_id = $1 and connection = $2 and problem is not null)
+     + (select count(*) from connector_messages
+      where merchant_id = $1 and connection = $2 and problem is not null and state in ('planned', 'failed')) as count`,
+);
+
+/** The number of problems that `listConnectorProblems` lists without a limit. */
+export const countConnectorProblems = async (tx: Tx, merchantId: string, name: ConnectorName): Promise<number> =>
+  (await tx.run<{ count: number }>(COUNT_PROBLEMS, [merchantId, name])).rows[0]!.count;
+
+const OF_MERCHANT = prepared(
+  "connections_of_merchant",
+  `select ${COLUMNS} from connections where merchant_id = $1 order by name`,
+);
+
+export const connectionsOf = async (tx: Tx, merchantId: string): Promise<Connection[]> =>
+  (await tx.run<Connection>(OF_MERCHANT, [merchantId])).rows;
+
 const RETRY = [
   prepared(
     "retry_connector_hints",

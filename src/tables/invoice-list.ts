@@ -13,6 +13,15 @@ import { prepared, type Tx } from "../postgres/database.ts";
 export const OUTCOMES = ["open", "recovered", "paid", "lost", "stopped", "watched"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
+/**
+ * Open cases that need attention:
+ * - `ending`: the window ends before the given time.
+ * - `card_change`: a card change was requested before the given time and has no outcome.
+ * - `large`: at or over the merchant's large amount in the currency.
+ */
+export const ATTENTION_FILTERS = ["ending", "card_change", "large"] as const;
+export type AttentionFilter = (typeof ATTENTION_FILTERS)[number];
+
 export interface InvoiceFilter {
   outcome?: Outcome | undefined;
   customerId?: string | undefined;
@@ -22,21 +31,36 @@ export interface InvoiceFilter {
   /** End of the case; `endedTo` exclusive. */
   endedFrom?: Date | undefined;
   endedTo?: Date | undefined;
+  attention?: { kind: AttentionFilter; before: Date } | undefined;
 }
 
 const WHERE = `c.merchant_id = $1 and ($2::text is null or c.outcome = $2) and ($3::text is null or c.customer_id = $3)
   and ($4::text is null or c.subscription_id = $4) and ($5::text is null or c.invoice_id = $5)
   and ($6::text is null or c.currency = $6)`;
-const CONDITION_SQL = { any: WHERE, ended: `${WHERE} and c.ended_at >= $7 and c.ended_at < $8` };
+const ENDED_SQL = "c.ended_at >= $7 and c.ended_at < $8";
+const ATTENTION_SQL: Readonly<Record<AttentionFilter, string>> = {
+  ending: "c.window_ends_at < $7",
+  card_change: `c.id in (
+     select case_id from recovery_actions
+     where merchant_id = $1 and type = 'CARD_CHANGE' and status = 'SENT' and decided_at < $7)`,
+  large: `$7::timestamptz is not null and exists (
+     select from large_amounts l where l.merchant_id = $1 and l.currency = c.currency and c.amount >= l.amount)`,
+};
 const LONG_AGO = new Date(0);
 const FAR_AHEAD = new Date("9999-01-01");
 
-function conditions(merchantId: string, filter: InvoiceFilter) {
+/** An open case has not ended, so both kinds of filters together find nothing. */
+function conditions(merchantId: string, filter: InvoiceFilter): { where: string; values: unknown[] } {
   const { outcome = null, customerId = null, subscriptionId = null, invoiceId = null, currency = null } = filter;
   const values: unknown[] = [merchantId, outcome, customerId, subscriptionId, invoiceId, currency];
-  const { endedFrom = null, endedTo = null } = filter;
-  if (endedFrom === null && endedTo === null) return { part: "any" as const, values };
-  return { part: "ended" as const, values: [...values, endedFrom ?? LONG_AGO, endedTo ?? FAR_AHEAD] };
+  const { endedFrom = null, endedTo = null, attention } = filter;
+  const isEnded = endedFrom !== null || endedTo !== null;
+  if (attention) {
+    const where = `${WHERE} and c.outcome = 'open' and ${ATTENTION_SQL[attention.kind]}${isEnded ? " and false" : ""}`;
+    return { where, values: [...values, attention.before] };
+  }
+  if (!isEnded) return { where: WHERE, values };
+  return { where: `${WHERE} and ${ENDED_SQL}`, values: [...values, endedFrom ?? LONG_AGO, endedTo ?? FAR_AHEAD] };
 }
 
 /** One row per case. */
@@ -58,7 +82,7 @@ export interface ListedInvoice {
 }
 
 // Unnamed: a generic plan takes minutes.
-const listStatement = (part: keyof typeof CONDITION_SQL, first: number) =>
+const listStatement = (where: string, first: number) =>
   prepared(
     "",
     `select c.id as "caseId", c.invoice_id as "invoiceId", c.customer_id as "customerId", c.subscription_id as "subscriptionId",
@@ -71,9 +95,8 @@ const listStatement = (part: keyof typeof CONDITION_SQL, first: number) =>
           and r.decided_at is null) as "nextAt"
      from cases c
      join invoices i on i.merchant_id = c.merchant_id and i.id = c.invoice_id
-     where ${CONDITION_SQL[part]} and c.id < $${first} order by c.id desc limit $${first + 1}`,
+     where ${where} and c.id < $${first} order by c.id desc limit $${first + 1}`,
   );
-const LIST = { any: listStatement("any", 7), ended: listStatement("ended", 9) };
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
@@ -85,8 +108,9 @@ export async function listInvoices(
   before: string | undefined,
   limit: number,
 ) {
-  const { part, values } = conditions(merchantId, filter);
-  return (await tx.run<ListedInvoice>(LIST[part], [...values, before ?? LAST_ID, limit])).rows;
+  const { where, values } = conditions(merchantId, filter);
+  const statement = listStatement(where, values.length + 1);
+  return (await tx.run<ListedInvoice>(statement, [...values, before ?? LAST_ID, limit])).rows;
 }
 
 /** Minor units, as text because sums may exceed a number. */
@@ -97,18 +121,17 @@ export interface OutcomeSum {
   amount: string;
 }
 
-const sumsStatement = (part: keyof typeof CONDITION_SQL) =>
+const sumsStatement = (where: string) =>
   prepared(
     "",
     `select c.outcome, c.currency, count(*) as n, sum(c.amount)::text as amount
-     from cases c where ${CONDITION_SQL[part]} group by 1, 2 order by 2, 1`,
+     from cases c where ${where} group by 1, 2 order by 2, 1`,
   );
-const SUMS = { any: sumsStatement("any"), ended: sumsStatement("ended") };
 
 /** By outcome and currency. */
 export async function sumInvoices(tx: Tx, merchantId: string, filter: InvoiceFilter) {
-  const { part, values } = conditions(merchantId, filter);
-  return (await tx.run<OutcomeSum>(SUMS[part], values)).rows;
+  const { where, values } = conditions(merchantId, filter);
+  return (await tx.run<OutcomeSum>(sumsStatement(where), values)).rows;
 }
 
 // Per span: grouping by a function of time would sort all rows.

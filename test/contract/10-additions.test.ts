@@ -128,3 +128,14 @@ test("other methods and names are answered as on every path, and a body is check
   assert.equal(status, 400);
   assert.match(String(json.message), /^until must be /);
 });
+
+test("the list of what needs attention is empty for a new merchant, and needs its own permission", async (t) => {
+  const shop = await service.shop({ endpoint: false });
+  const client = clientOf(shop);
+  t.after(client.close);
+  assert.deepEqual(await client.attention.list(), { items: [] });
+  const apiKey = await shop.key(PERMISSIONS.filter((name) => name !== "read:attention"));
+  const lacking = clientOf({ apiKey });
+  t.after(lacking.close);
+  await assert.rejects(lacking.attention.list(), isRefused(403, /lacks the permission read:attention/));
+});

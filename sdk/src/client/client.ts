@@ -1,3 +1,4 @@
+import { type AttentionRequests, createAttention } from "./attention.ts";
 import { createIngest, type Ingest } from "./ingest.ts";
 import { createInvoices, type Invoices } from "./invoices.ts";
 import { createRecoveryActions, type RecoveryActions } from "./recovery-actions.ts";
@@ -21,6 +22,7 @@ export interface Client {
   recoveryActions: RecoveryActions;
   invoices: Invoices;
   recoveryRules: RecoveryRules;
+  attention: AttentionRequests;
   /** Closes idle connections. */
   close(): void;
 }
@@ -34,6 +36,7 @@ export function createClient(options: ClientOptions): Client {
     recoveryActions: createRecoveryActions(request),
     invoices: createInvoices(request),
     recoveryRules: createRecoveryRules(request),
+    attention: createAttention(request),
     close: () => transport.close(),
   };
 }

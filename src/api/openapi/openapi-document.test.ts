@@ -201,6 +201,7 @@ test("every example of another error equals the service's answer", async () => {
     if (permission === "manage:recovery") checkList(await send("/v1/invoices/inv_1:stop", "{}", { apiKey }), name);
     else if (permission === "read:explanations")
       checkList(await send("/v1/invoices/inv_1/explanation", undefined, { apiKey }), name);
+    else if (permission === "read:attention") checkList(await send("/v1/attention", undefined, { apiKey }), name);
     else if (what === "recovery_rules") {
       const request = verb === "read" ? ["GET", undefined] : ["PUT", "{}"];
       const [method, payload] = request as ["GET" | "PUT", string | undefined];
@@ -305,7 +306,7 @@ test("every operation of the document exists", () => {
   const documented = Object.entries(DOCUMENT.paths as Record<string, DocumentPart>).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  assert.equal(documented.length, 14);
+  assert.equal(documented.length, 15);
   for (const each of documented) {
     const [method, url] = each.split(" ") as ["GET" | "POST" | "PUT", string];
     const route = invoiceRouteOf(url) ?? rulesRouteOf(url) ?? url;

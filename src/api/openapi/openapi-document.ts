@@ -1,7 +1,9 @@
+import { ATTENTION_PATH } from "../../attention/attention-route.ts";
 import { ERROR_DOMAIN, MESSAGE_CHARS_MAX } from "../../http/errors.ts";
 import { INVOICE_KIND } from "../../ingest/invoice-record.ts";
 import { SUBSCRIPTION_KIND } from "../../ingest/subscription-record.ts";
 import { TRANSACTION_KIND } from "../../ingest/transaction-record.ts";
+import { ATTENTION_SCHEMAS, buildAttentionOperation } from "./attention-operation.ts";
 import { RESPONSES } from "./error-responses.ts";
 import type { DocumentPart } from "./field-schema.ts";
 import { buildIngestOperation, INGEST_OPERATIONS } from "./ingest-operations.ts";
@@ -43,6 +45,7 @@ const TAGS = [
   { name: "Recovery actions", description: "Read the actions that Dunlin planned, sent and settled." },
   { name: "Invoices", description: "Ask about an invoice in recovery, and change what happens next." },
   { name: "Recovery rules", description: "Treat segments of your invoices differently." },
+  { name: "Attention", description: "Read what a person should look at." },
   { name: "Operation", description: "For operators of the service. No key is needed." },
   {
     name: "Webhooks",
@@ -132,6 +135,7 @@ const SCHEMAS = (): Record<string, DocumentPart> => ({
   }),
   ...INVOICE_OPERATION_SCHEMAS,
   ...RULES_SCHEMAS,
+  ...ATTENTION_SCHEMAS,
   ...WEBHOOK_SCHEMAS,
 });
 
@@ -162,6 +166,7 @@ export function buildOpenApiDocument(baseUrl: string | null): DocumentPart {
       "/v1/recovery_actions": { get: buildListOperation() },
       ...buildInvoicePaths(),
       ...buildRulesPaths(),
+      [ATTENTION_PATH]: { get: buildAttentionOperation() },
       ...Object.fromEntries(Object.entries(UNAUTHENTICATED_OPERATIONS).map(([path, get]) => [path, { get }])),
     },
     webhooks: buildWebhooks(),

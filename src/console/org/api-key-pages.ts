@@ -28,6 +28,7 @@ const PERMISSION_LABELS: Record<Permission, string> = {
   "ingest:invoices": "push invoices",
   "ingest:transactions": "push transactions",
   "read:explanations": "read explanations of invoices",
+  "read:attention": "list what needs attention",
   "manage:recovery": "stop recovery, retry now, postpone retries",
   "read:recovery_rules": "read and test recovery rules",
   "manage:recovery_rules": "change recovery rules",

@@ -16,6 +16,7 @@ const AUDITED_NOUNS = [
   "invite",
   "key",
   "webhook",
+  "chat",
   "merchant",
   "customer",
   "connection",

@@ -3,6 +3,7 @@ import { signIn } from "../../auth/sign-in.ts";
 import { hashOfToken } from "../../auth/token.ts";
 import { THEMES } from "../../domain/person.ts";
 import { isTimeZone } from "../../domain/time-zone.ts";
+import { moveDigests } from "../../notices/notice-settings.ts";
 import { changePassword, setPreferences } from "../../tables/people.ts";
 import { deleteOtherSessions } from "../../tables/sessions.ts";
 import { type Console, redirectTo } from "../console.ts";
@@ -21,6 +22,7 @@ export function accountRoutes(console: Console) {
     const theme = THEMES.find((each) => each === visit.form.get("theme")) ?? "system";
     if (!isTimeZone(zone)) return { ...accountPage(visit, formNotice("bad", "Unknown time zone.")), status: 400 };
     await setPreferences(allTenantsDb, visit.person.id, { zone, theme });
+    if (zone !== visit.person.zone) await moveDigests(allTenantsDb, { id: visit.person.id, zone }, ports.now());
     return redirectTo(visit.reply, "/account?done=saved");
   });
   console.post("/account/password", null, async (visit) => {

@@ -1,6 +1,9 @@
+import { endingBefore, requestedBefore } from "../../attention/list-attention.ts";
 import { formatMajorUnits } from "../../domain/currency.ts";
 import { listConflicts } from "../../tables/invoice-conflicts.ts";
 import {
+  ATTENTION_FILTERS,
+  type AttentionFilter,
   type InvoiceFilter,
   type ListedInvoice,
   listInvoices,
@@ -27,6 +30,16 @@ import { CONFLICTS_SHOWN, conflictList } from "./conflict-list.ts";
 const PAGE_ROWS = 50;
 const CSV_PAGE_ROWS = 1_000;
 
+const CONTRADICTORY = "contradictory";
+/** Contradictory invoices may have no case, so they are a list of their own. */
+const CONTRADICTORY_SHOWN = 1_000;
+const ATTENTION_LABELS: Readonly<Record<AttentionFilter | typeof CONTRADICTORY, string>> = {
+  ending: "window ends within 3 days",
+  card_change: "card change without an answer",
+  large: "large",
+  contradictory: "contradictory data",
+};
+
 const QUERY_READERS = {
   outcome: enumReader(OUTCOMES),
   invoiceId: identifierReader,
@@ -36,7 +49,25 @@ const QUERY_READERS = {
     /^[A-Z]{3}$/.test(text) ? text : { wrong: "must be three capital letters, such as EUR" },
   endedFrom: utcTimeReader,
   endedTo: utcTimeReader,
+  attention: enumReader([...ATTENTION_FILTERS, CONTRADICTORY]),
   before: uuidReader,
+};
+
+/** Contradictory invoices have no rows in the file. */
+const CSV_QUERY_READERS = { ...QUERY_READERS, attention: enumReader(ATTENTION_FILTERS) };
+
+type PageQuery = ReturnType<typeof parsePageQuery<typeof QUERY_READERS>>;
+
+/** Rows that need attention now. */
+function toFilter({ before: _, attention, ...filter }: PageQuery, now: Date): InvoiceFilter {
+  if (attention === undefined || attention === CONTRADICTORY) return filter;
+  return { ...filter, attention: { kind: attention, before: ATTENTION_LIMITS[attention](now) } };
+}
+
+const ATTENTION_LIMITS: Readonly<Record<AttentionFilter, (now: Date) => Date>> = {
+  ending: endingBefore,
+  card_change: requestedBefore,
+  large: (now) => now,
 };
 
 export const OUTCOME_LABELS: Record<Outcome, string> = {
@@ -62,10 +93,13 @@ export function invoiceListRoutes(console: Console) {
     "/invoices",
     null,
     (visit) =>
-      redirectToCanonicalQuery(visit, { times: ["endedFrom", "endedTo"], uppercase: ["currency"] }) ?? listPage(visit),
+      redirectToCanonicalQuery(visit, { times: ["endedFrom", "endedTo"], uppercase: ["currency"] }) ??
+      listPage(visit, console.ports.now()),
   );
   console.page("/invoices.csv", null, ({ db, query, merchantId, person: { zone }, reply }) => {
-    const { before, ...filter } = parsePageQuery(query, QUERY_READERS);
+    const asked = parsePageQuery(query, CSV_QUERY_READERS);
+    const { before } = asked;
+    const filter = toFilter(asked, console.ports.now());
     const pages = readInPages(
       CSV_PAGE_ROWS,
       (last: ListedInvoice | null) => listInvoices(db, merchantId, filter, last?.caseId ?? before, CSV_PAGE_ROWS),
@@ -107,8 +141,17 @@ const HEADINGS = [
   "next_action_at_utc",
 ];
 
-async function listPage({ db, query, path, merchantId, person: { zone } }: Visit): Promise<Page> {
-  const { before, ...filter } = parsePageQuery(query, QUERY_READERS);
+async function listPage({ db, query, path, merchantId, person: { zone } }: Visit, now: Date): Promise<Page> {
+  const asked = parsePageQuery(query, QUERY_READERS);
+  const { before } = asked;
+  if (asked.attention === CONTRADICTORY) {
+    const { conflicts, total } = await listConflicts(db, merchantId, CONTRADICTORY_SHOWN);
+    return {
+      title: "Invoices",
+      body: conflictList(conflicts, total, zone) ?? emptyNotice("No invoice has contradictory data."),
+    };
+  }
+  const filter = toFilter(asked, now);
   const isFiltered = query.size > 0;
   const [sums, readRows, contradicted] = await Promise.all([
     // A sum of all cases ever would be slow and of no use.
@@ -123,7 +166,7 @@ async function listPage({ db, query, path, merchantId, person: { zone } }: Visit
     tools: html`<a class="button" href="${withQuery("/invoices.csv", query, { before: null })}">Export CSV</a>`,
     body: html`${sums && summaryLine(sums, isFiltered)}
 ${contradicted && conflictList(contradicted.conflicts, contradicted.total, zone)}
-${filterForm(filter, isFiltered, zone)}
+${filterForm(asked, isFiltered, zone)}
 ${rows.length > 0 ? invoiceTable(rows, zone) : isFiltered ? emptyNotice("No invoice in recovery matches these filters.") : emptyNotice("No invoice has been in recovery yet. A case opens when an unpaid invoice is pushed.")}
 ${pageLinks(before === undefined, withQuery(path, query, { before: null }), next)}`,
   };
@@ -142,7 +185,7 @@ function summaryLine(sums: readonly OutcomeSum[], isFiltered: boolean): Html {
 <p>${amounts.length > 0 && html`For ${amounts.join(", ")}.`} This list leaves out invoices that were never in recovery. Find one by its id.</p>`;
 }
 
-const filterForm = (filter: InvoiceFilter, isFiltered: boolean, zone: string): Html => html`
+const filterForm = (filter: PageQuery, isFiltered: boolean, zone: string): Html => html`
 <form method="get" class="filters" data-search>
 ${selectField("Outcome", "outcome", [["", "any"], ...OUTCOMES.map((each) => [each, OUTCOME_LABELS[each]] as const)], filter.outcome ?? "")}
 ${formField({ label: "Invoice", name: "invoiceId", value: filter.invoiceId ?? "" })}
@@ -151,6 +194,7 @@ ${formField({ label: "Subscription", name: "subscriptionId", value: filter.subsc
 ${formField({ label: "Currency", name: "currency", value: filter.currency ?? "", maxlength: 3, placeholder: "EUR" })}
 ${formField({ label: "Ended from", name: "endedFrom", type: "datetime-local", value: filter.endedFrom ? toDatetimeLocal(filter.endedFrom, zone) : "" })}
 ${formField({ label: "Ended before", name: "endedTo", type: "datetime-local", value: filter.endedTo ? toDatetimeLocal(filter.endedTo, zone) : "" })}
+${selectField("Needs attention", "attention", [["", "any"], ...Object.entries(ATTENTION_LABELS)], filter.attention ?? "")}
 <button>Filter</button>${isFiltered && html`<a class="button" href="/invoices">Clear</a>`}${
   filter.invoiceId &&
   html`<a class="button" href="/invoices/${encodeURIComponent(filter.invoiceId)}">Open this invoice</a>`

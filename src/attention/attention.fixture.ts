@@ -1,0 +1,106 @@
+import { uuidv7 } from "../api/api.fixture.ts";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
+import { type Database, prepared } from "../postgres/database.ts";
+import { logRequests } from "../tables/request-log.ts";
+
+export interface StoredCase {
+  id: string;
+  invoiceId: string;
+}
+
+interface CaseFacts {
+  currency?: string;
+  amount?: number;
+  endsAt?: Date;
+  budget?: number;
+  /** Requested retries. */
+  retries?: number;
+  arm?: string;
+  customerId?: string;
+  invoiceId?: string;
+  endedAt?: Date;
+  endReason?: string;
+  recovered?: boolean;
+  unpaidAt?: Date;
+}
+
+const INSERT_INVOICE = prepared(
+  "test_attention_invoice",
+  `insert into invoices (merchant_id, id, state, customer_id, amount, currency, created_at, updated_at)
+   values ($1, $2, 'UNPAID', $3, $4, $5, $6, $6)`,
+);
+const INSERT_CASE = prepared(
+  "test_attention_case",
+  `insert into cases (merchant_id, id, invoice_id, customer_id, unpaid_at, window_ends_at, budget, opened_at, arm, amount, currency,
+     ended_at, end_reason, recovered, paid_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $5, $8, $9, $10, $11, $12, $13, case when $12::text = 'paid' then $11::timestamptz end)`,
+);
+const INSERT_ACTION = prepared(
+  "test_attention_action",
+  `insert into recovery_actions (merchant_id, id, case_id, invoice_id, customer_id, currency, type, status, action_suggestion,
+     ideal_retry_time, reasons, decided_at, created_at, updated_at)
+   values ($1, $2, $3, $4, 'cus', 'EUR', $5, $6, 'UNSPECIFIED', $7, '[]', $7, $7, $7)`,
+);
+const INSERT_EVENT = prepared(
+  "test_attention_event",
+  `insert into events (merchant_id, id, case_id, invoice_id, type, body, created_at, exhausted_at)
+   values ($1, $2, $3, $4, 'recovery_action', '{}', $5, $6)`,
+);
+const INSERT_DELIVERY = prepared(
+  "test_attention_delivery",
+  `insert into deliveries (merchant_id, event_id, attempts, attempts_max, due_at) values ($1, $2, $3, 7, $4)`,
+);
+const INSERT_ATTEMPT = prepared(
+  "test_attention_attempt",
+  `insert into delivery_attempts (merchant_id, event_id, round, number, started_at, ended_at, duration_ms, status)
+   values ($1, $2, 1, 1, $3, $3, 5, $4)`,
+);
+
+/** Stores rows that need attention. */
+export function createAttentionStore(db: Database, merchantId: string, now: Date) {
+  let number = 0;
+  const newId = () => uuidv7(now.getTime());
+  const ago = (ms: number) => new Date(now.getTime() - ms);
+
+  async function openCase(facts: CaseFacts = {}): Promise<StoredCase> {
+    const { currency = "EUR", amount = 1_000, budget = 8, arm = "dunlin", retries = 0, recovered = false } = facts;
+    const { endedAt = null, endReason = null, unpaidAt = ago(DAY_MS) } = facts;
+    const { endsAt = new Date(unpaidAt.getTime() + 28 * DAY_MS) } = facts;
+    const [id, invoiceId] = [newId(), facts.invoiceId ?? `inv_${++number}`];
+    const customerId = facts.customerId ?? `cus_${number}`;
+    await db.run(INSERT_INVOICE, [merchantId, invoiceId, customerId, amount, currency, unpaidAt]);
+    const money = [arm, amount, currency, endedAt, endReason, recovered];
+    await db.run(INSERT_CASE, [merchantId, id, invoiceId, customerId, unpaidAt, endsAt, budget, ...money]);
+    for (let i = 0; i < retries; i++)
+      await db.run(INSERT_ACTION, [merchantId, newId(), id, invoiceId, "RETRY", "EXPIRED", ago(DAY_MS)]);
+    return { id, invoiceId };
+  }
+
+  return {
+    openCase,
+    async requestCardChange({ id, invoiceId }: StoredCase, at: Date, status = "SENT") {
+      await db.run(INSERT_ACTION, [merchantId, newId(), id, invoiceId, "CARD_CHANGE", status, at]);
+    },
+    /** Waits after one attempt with this status; null: not attempted yet. */
+    async waitingEvent({ id, invoiceId }: StoredCase, status: number | null) {
+      const eventId = newId();
+      await db.run(INSERT_EVENT, [merchantId, eventId, id, invoiceId, ago(HOUR_MS), null]);
+      await db.run(INSERT_DELIVERY, [merchantId, eventId, status === null ? 0 : 1, now]);
+      if (status !== null) await db.run(INSERT_ATTEMPT, [merchantId, eventId, ago(HOUR_MS), status]);
+    },
+    async giveUpEvent({ id, invoiceId }: StoredCase, at: Date) {
+      const eventId = newId();
+      await db.run(INSERT_EVENT, [merchantId, eventId, id, invoiceId, at, at]);
+      return eventId;
+    },
+    /** Logs an accepted batch at each time. */
+    logPushes: (times: readonly Date[], stored: number | null = 1) =>
+      logRequests(
+        db,
+        times.map((at) => ({
+          ...{ merchantId, id: uuidv7(at.getTime()), at, callerRequestId: null, keyId: null, method: "POST" },
+          ...{ route: "/ingest/v1/invoices", status: 200, durationUs: 1, records: 1, stored, older: 0, error: null },
+        })),
+      ),
+  };
+}
