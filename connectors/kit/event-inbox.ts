@@ -21,6 +21,16 @@ const END = statement(
 );
 const FAILED = "The last attempt to handle it failed.";
 
+const RELEASE_CLAIMS = statement(
+  "release_event_claims",
+  `update connector_events set due_at = $3 where ${SCOPE} and due_at > $3 and problem is null and tries > 0`,
+);
+
+/** Makes events due that a process had claimed before it died. They may be handled twice. */
+export async function releaseEventClaims(run: RunScoped, at: Date) {
+  await run(RELEASE_CLAIMS, at);
+}
+
 /** Keeps Dunlin's webhooks until they are handled, each once. */
 export function createEventInbox(run: RunScoped): EventStore {
   const end = ({ event, tries }: ClaimedEvent, dueAt: Date | null, problem: string | null) =>

@@ -1,6 +1,6 @@
 import { type ActionLedger, createActionLedger } from "./action-ledger.ts";
 import { createScopedRun, type KitTx, type Scope, statement } from "./database.ts";
-import { createEventInbox } from "./event-inbox.ts";
+import { createEventInbox, releaseEventClaims } from "./event-inbox.ts";
 import { createMessageLog, type MessageLog } from "./message-log.ts";
 import type { EventStore } from "./sdk.ts";
 
@@ -72,6 +72,8 @@ export interface ConnectorStore extends ActionLedger {
 
   /** For the receiver of Dunlin's webhooks. */
   events: EventStore;
+  /** Makes events due at once that a process had claimed before it died. `at`: real time. */
+  releaseEventClaims(at: Date): Promise<void>;
   messages: MessageLog;
   /** Deletes events and actions that ended before a time. */
   prune(before: Date): Promise<void>;
@@ -172,6 +174,7 @@ export function createConnectorStore(db: KitTx, scope: Scope): ConnectorStore {
   return {
     ...createActionLedger(run),
     events: createEventInbox(run),
+    releaseEventClaims: (at) => releaseEventClaims(run, at),
     messages: createMessageLog(run),
     async hint(objectIds, at) {
       // In order, so that two statements never wait for each other.

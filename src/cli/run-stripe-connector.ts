@@ -71,6 +71,7 @@ export async function runStripeConnector(context: CommandContext, opened: Opened
   const { log } = context;
   const { merchantId, secrets, settings } = run;
   const store = storeOf(opened, merchantId);
+  await store.releaseEventClaims(ports.realNow());
   const mode = run.isLive ? "live" : "test";
   const { now, clockRate } = ports;
   const health = createHealth({ store, name: `stripe, ${mode} mode`, now, clockRate });

@@ -25,7 +25,7 @@ export async function answerPageError(
   const visit = status >= 500 ? null : await findVisit(options, request, reply).catch(() => null);
   reply.code(status);
   if (status === 503) reply.header("retry-after", "2");
-  return sendHtml(reply, visit ? renderPage(page, visit) : renderSignedOutPage(title, body));
+  return sendHtml(reply, visit ? renderPage(page, visit, 0) : renderSignedOutPage(title, body));
 }
 
 /** null if the address lacks the parameter. */

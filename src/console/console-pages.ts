@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { countAttention } from "../attention/list-attention.ts";
 import { ROLE_OPERATIONS, type RoleOperation } from "../domain/role.ts";
 import type { Pages } from "../http/api.ts";
 import { answerPageError } from "./answer-page-error.ts";
@@ -21,7 +22,7 @@ import { apiKeyRoutes } from "./org/api-key-routes.ts";
 import { auditRoutes } from "./org/audit-page.ts";
 import { memberRoutes } from "./org/member-routes.ts";
 import { PageError } from "./page-error.ts";
-import { type Page, renderPage, renderSignedOutPage } from "./page-layout.ts";
+import { renderPage, renderSignedOutPage } from "./page-layout.ts";
 import { accountRoutes } from "./people/account-page.ts";
 import { joinRoutes } from "./people/join-pages.ts";
 import { providerRoutes } from "./people/oidc-sign-in.ts";
@@ -37,7 +38,7 @@ import { notificationRoutes } from "./settings/notification-routes.ts";
 import { recoveryRulesRoutes } from "./settings/recovery-rules-routes.ts";
 import { recoveryRoutes } from "./settings/recovery-settings-page.ts";
 import { webhookRoutes } from "./settings/webhook-settings-routes.ts";
-import { findVisit, type Visit } from "./visit.ts";
+import { findVisit } from "./visit.ts";
 
 const FORM_BYTES_MAX = 64 * 1024;
 
@@ -91,7 +92,11 @@ function consoleRoutes(options: ConsoleOptions) {
             403,
             `Your role (${visit.role}) does not allow this operation: ${ROLE_OPERATIONS[operation].toLowerCase()}.`,
           );
-        return sendPage(reply, await show(visit), visit);
+        const page = await show(visit);
+        if (page === undefined || !("body" in page)) return reply;
+        const { ports } = options;
+        const attention = await countAttention(visit.db, visit.merchantId, ports.now(), ports.clockRate);
+        return sendHtml(reply.code(page.status ?? 200), renderPage(page, visit, attention));
       };
     const console: Console = {
       ...options,
@@ -141,12 +146,6 @@ const ROUTES = [
   memberRoutes,
   auditRoutes,
 ];
-
-/** @param shown  undefined if the handler has replied */
-function sendPage(reply: FastifyReply, shown: Page | FastifyReply | undefined, visit: Visit) {
-  if (shown === undefined || !("body" in shown)) return reply;
-  return sendHtml(reply.code(shown.status ?? 200), renderPage(shown, visit));
-}
 
 function redirectToSignIn(request: FastifyRequest, reply: FastifyReply) {
   const next = request.method === "GET" ? safePath(request.url, "https://console.invalid") : "/overview";

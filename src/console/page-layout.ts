@@ -55,9 +55,10 @@ export interface Page {
   status?: number;
 }
 
-export function renderPage(page: Page, visit: Visit): string {
+/** @param attention  how many matters need a person */
+export function renderPage(page: Page, visit: Visit, attention: number): string {
   const { person, memberships, merchantId } = visit;
-  const navigation = renderNavigation(visit);
+  const navigation = renderNavigation(visit, attention);
   return renderDocument(
     page.title,
     html`
@@ -89,13 +90,13 @@ ${page.body}
   );
 }
 
-const renderNavigation = (visit: Visit): HtmlPart[] =>
+const renderNavigation = (visit: Visit, attention: number): HtmlPart[] =>
   NAVIGATION.map(([heading, entries]) => {
     const links = entries
       .filter(([, , , operation]) => operation === null || visit.may(operation))
       .map(([path, words, name]) => {
         const current = isCurrentPage(visit.path, path) ? html` aria-current="page"` : "";
-        return html`<a href="${path}"${current}>${icon(name)}<span class="word">${words}</span></a>\n`;
+        return html`<a href="${path}"${current}>${icon(name)}<span class="word">${words}</span>${path === "/overview" && attention > 0 && html`<span class="tag bad" title="${attention} matters need your attention">${attention}<span class="hidden"> need attention</span></span>`}</a>\n`;
       });
     return links.length === 0 ? null : html`${heading !== null && html`<h2>${heading}</h2>`}${links}`;
   });

@@ -29,7 +29,15 @@ const SHARED_TABLES = ["recovery_rules"];
 const REDACTED_TABLES = ["audit_log"];
 /** Contain nothing about a single customer. */
 const KEPT_TABLES = [
-  ...["action_counts", "executed_counts", "recovery_sums", "experiments", "experiment_looks", "experiment_tallies"],
+  ...[
+    "action_counts",
+    "executed_counts",
+    "recovery_sums",
+    "reporting_rates",
+    "experiments",
+    "experiment_looks",
+    "experiment_tallies",
+  ],
   ...["learned_merchants", "learned_models", "learned_parts", "jobs", "merchant_clocks"],
   ...["api_keys", "invites", "members", "sessions", "rate_buckets", "request_heads", "request_log"],
   ...["connections", "connector_cursors", "connector_opt_outs"],

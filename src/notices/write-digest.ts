@@ -7,10 +7,10 @@ import type { InterimAnalysis } from "../experiments/statistics/interim-analysis
 import type { Tx } from "../postgres/database.ts";
 import { listInterimAnalyses } from "../tables/experiment-results.ts";
 import { listExperiments } from "../tables/experiments.ts";
-import { type EndedSum, sumEnded } from "../tables/invoice-list.ts";
 import { type DueDigest, lockDueDigest, recordDigest } from "../tables/member-notices.ts";
 import { findMerchant } from "../tables/merchants.ts";
 import { insertNotices } from "../tables/notices.ts";
+import { type RecoverySum, sumRecovery } from "../tables/recovery-sums.ts";
 import { nextDigestAt } from "./digest-time.ts";
 import type { NoticeService } from "./notice-service.ts";
 
@@ -65,7 +65,7 @@ async function digestText(tx: Tx, merchantId: string, context: DigestContext): P
 /** By currency, each compared with the span before. */
 async function recoveredLines(tx: Tx, merchantId: string, from: Date, now: Date, spanMs: number): Promise<string[]> {
   const bounds = [new Date(from.getTime() - spanMs), from, now];
-  const sums = (await sumEnded(tx, merchantId, bounds)).filter(({ outcome }) => outcome === "recovered");
+  const sums = (await sumRecovery(tx, merchantId, "ended", bounds)).filter(({ value }) => value === "recovered");
   const currencies = [...new Set(sums.map(({ currency }) => currency))].sort();
   if (currencies.length === 0) return ["nothing, as in the time before"];
   return currencies.map((currency) => {
@@ -74,7 +74,7 @@ async function recoveredLines(tx: Tx, merchantId: string, from: Date, now: Date,
   });
 }
 
-const sumText = (sum: EndedSum | undefined, currency: string) =>
+const sumText = (sum: RecoverySum | undefined, currency: string) =>
   sum ? `${formatMoneyText(sum.amount, currency)} (${sum.n} ${sum.n === 1 ? "invoice" : "invoices"})` : "nothing";
 
 /** A day's analysis each, so more than two weeks. */

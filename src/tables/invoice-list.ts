@@ -133,36 +133,3 @@ export async function sumInvoices(tx: Tx, merchantId: string, filter: InvoiceFil
   const { where, values } = conditions(merchantId, filter);
   return (await tx.run<OutcomeSum>(sumsStatement(where), values)).rows;
 }
-
-// Per span: grouping by a function of time would sort all rows.
-const ENDED = prepared(
-  "",
-  `select s.span - 1 as span, k.*
-   from unnest($2::timestamptz[], $3::timestamptz[]) with ordinality as s (since, until, span)
-   cross join lateral (
-     select outcome, currency, count(*) as n, sum(amount)::text as amount
-     from cases where merchant_id = $1 and ended_at >= s.since and ended_at < s.until group by 1, 2) k
-   order by s.span, k.currency, k.outcome`,
-);
-
-const FAILED = prepared(
-  "",
-  `select outcome, count(*) as n from cases
-   where merchant_id = $1 and ended_at >= $2 and unpaid_at >= $2 and unpaid_at < $3 group by 1`,
-);
-
-/** Unpaid since then. The index by end suffices, because cases end later. */
-export async function countFailed(tx: Tx, merchantId: string, from: Date, to: Date) {
-  return (await tx.run<Pick<OutcomeSum, "outcome" | "n">>(FAILED, [merchantId, from, to])).rows;
-}
-
-export interface EndedSum extends OutcomeSum {
-  /** 0 is the first. */
-  span: number;
-}
-
-/** @param bounds  ascending; neighbors make a span */
-export async function sumEnded(tx: Tx, merchantId: string, bounds: readonly Date[]) {
-  const times = bounds.map((at) => at.toISOString());
-  return (await tx.run<EndedSum>(ENDED, [merchantId, times.slice(0, -1), times.slice(1)])).rows;
-}

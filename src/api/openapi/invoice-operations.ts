@@ -238,6 +238,7 @@ function buildRequestOperation(name: InvoiceRequestName): DocumentPart {
 const EXPLANATION_EXAMPLE: DocumentPart = {
   invoiceId: "inv_9001",
   recovery: "RECOVERY_OPEN",
+  endReason: null,
   timeZone: "Europe/Berlin",
   summary: [
     { label: "Next", sentence: "A retry is planned for Fri 20 February, 07:10 and may still change." },

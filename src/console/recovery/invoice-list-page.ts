@@ -70,7 +70,7 @@ const ATTENTION_LIMITS: Readonly<Record<AttentionFilter, (now: Date) => Date>> =
   large: (now) => now,
 };
 
-export const OUTCOME_LABELS: Record<Outcome, string> = {
+const OUTCOME_LABELS: Record<Outcome, string> = {
   open: "in recovery",
   recovered: "recovered",
   paid: "paid without an instruction",

@@ -1,6 +1,7 @@
 import { type Period, periodBefore } from "../../analytics/period.ts";
 import { rateInterval, toRow } from "../../analytics/recovery-breakdown.ts";
 import { isInView, type ReportingView, sumInView } from "../../analytics/reporting-money.ts";
+import { listAttention } from "../../attention/list-attention.ts";
 import { minorDigitsOf } from "../../domain/currency.ts";
 import { DAY_MS } from "../../domain/durations.ts";
 import type { Merchant } from "../../domain/merchant.ts";
@@ -29,6 +30,7 @@ import { rateMini, type StepBar, stepBars } from "../show/plots.ts";
 import { commandHint } from "../show/table.ts";
 import type { Visit } from "../visit.ts";
 import { addedCard, type ExperimentResult, latestExperiment } from "./added-card.ts";
+import { attentionCard, healthStrip } from "./attention-card.ts";
 import { PERIOD_READERS, periodTools, periodWords, readPeriod, readView } from "./period-tools.ts";
 
 export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
@@ -40,8 +42,12 @@ export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
     const merchant = await findMerchant(db, merchantId);
     const before = periodBefore(period, person.zone);
     const view = await readView(visit, before.from, query.currency);
-    const data = await loadOverview(db, merchantId, merchant, period, before, view);
-    const isEmpty = [data.ended, data.open, data.watched, data.mature].every(({ length }) => length === 0);
+    const [data, attention] = await Promise.all([
+      loadOverview(db, merchantId, merchant, period, before, view),
+      listAttention(db, merchantId, now, ports.clockRate),
+    ]);
+    const isEmpty =
+      data.result === null && [data.ended, data.open, data.watched, data.mature].every(({ length }) => length === 0);
     return {
       title: "Overview",
       tools: isEmpty ? null : periodTools(visit, period, view, now),
@@ -50,9 +56,10 @@ ${
   isEmpty
     ? firstSteps(visit, merchant, baseUrl, caPath)
     : html`
-${moneyCard(data, visit, now)}
+<div class="grid two-one">${moneyCard(data, visit, now)}${attentionCard(attention)}</div>
 ${figures(data, visit)}
 ${addedCard(data.result, merchant?.shadow ?? false, visit)}
+${healthStrip(attention, { hasEndpoint: merchant?.webhookUrl !== null })}
 ${currencyCard(data, visit)}`
 }`,
     };
@@ -161,7 +168,6 @@ function moneyCard(
     {
       title: `Recovered money by ${step}`,
       side: legend,
-      kind: "mb",
       foot: html`<span>Paid after a retry or a card change that Dunlin asked for, by the day on which the payment was reported. ${periodWords(period, zone)}.</span>${numbersOf(rows, name, view)}`,
     },
     html`<div class="in"><p class="figure"><a href="${invoicesHref("recovered", period.from, period.to, view)}" title="${formatMoney(total.amount, view.currency)}">${shown(total.amount, view)}</a></p>

@@ -70,7 +70,10 @@ test("a form stops the recovery of an invoice once, and the page and the audit l
     /recovery stopped[\s\S]*in\/a \?&amp;[\s\S]*they complained/,
   );
   assert.match((await admin.get("/invoices?outcome=lost")).body, /1 case matches these filters[\s\S]*stopped by hand/);
-  assert.match((await admin.get("/overview")).body, /Not recovered<\/h2><p class="figure"><a[^>]+>1<\/a>/);
+  assert.match(
+    (await admin.get("/overview")).body,
+    /Not recovered<\/dt><dd class="value"><a[^>]+>[^<]+<\/a><\/dd><dd class="note">1 invoice</,
+  );
 });
 
 test("a form loaded before the invoice became unpaid again does not stop the new case", async () => {

@@ -45,7 +45,8 @@ type Fault = keyof typeof FAULT_SHARES;
 const WEBHOOK_FAULTS = { lost: 0.1, doubled: 0.1, late: 0.2, delaySeconds: 6 * 3_600 };
 const NO_WEBHOOK_FAULTS = { lost: 0, doubled: 0, late: 0, delaySeconds: 0 };
 const CHARGE_WAIT_MS = 5_000;
-const SETTLE_MS = 180_000;
+/** Longer than a claim of an event by a process that died. */
+const SETTLE_MS = 360_000;
 /** Retries of the slower side have ended by then. */
 const MATURE_DAYS = 30;
 /** The bound for knowing a payment, without the time in which a part was dead. */
