@@ -1,6 +1,7 @@
 import { uuidv7 } from "../api/api.fixture.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { type Database, prepared } from "../postgres/database.ts";
+import { saveCaseTraits } from "../tables/recovery-sums.ts";
 import { logRequests } from "../tables/request-log.ts";
 
 export interface StoredCase {
@@ -24,6 +25,10 @@ interface CaseFacts {
   unpaidAt?: Date;
 }
 
+const NO_TRAITS = {
+  ...{ declineGroup: null, declineCode: null, paymentMethod: null, cardCountry: null, cardIssuer: null },
+  ...{ planId: null, amountBand: null, tries: [] },
+};
 const INSERT_INVOICE = prepared(
   "test_attention_invoice",
   `insert into invoices (merchant_id, id, state, customer_id, amount, currency, created_at, updated_at)
@@ -71,6 +76,7 @@ export function createAttentionStore(db: Database, merchantId: string, now: Date
     await db.run(INSERT_INVOICE, [merchantId, invoiceId, customerId, amount, currency, unpaidAt]);
     const money = [arm, amount, currency, endedAt, endReason, recovered];
     await db.run(INSERT_CASE, [merchantId, id, invoiceId, customerId, unpaidAt, endsAt, budget, ...money]);
+    await saveCaseTraits(db, merchantId, [{ id, ...NO_TRAITS }]);
     for (let i = 0; i < retries; i++)
       await db.run(INSERT_ACTION, [merchantId, newId(), id, invoiceId, "RETRY", "EXPIRED", ago(DAY_MS)]);
     return { id, invoiceId };

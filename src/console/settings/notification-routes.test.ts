@@ -80,7 +80,7 @@ test("a test goes to the chat, and its answer is shown", async () => {
   status = 404;
   assert.match((await owner.post(`${PAGE}/chat/test`)).body, /The chat did not accept the test: 404\./);
   status = 200;
-  assert.match((await owner.get(PAGE)).body, /Last answer: <span class="state bad">404<\/span>/);
+  assert.match((await owner.get(PAGE)).body, /Last answer: <span class="tag bad">404<\/span>/);
   assert.equal((await owner.post(`${PAGE}/chat/remove`)).statusCode, 303);
   assert.equal(await findChatWebhook(at.db, at.merchant.id), null);
   assert.equal((await owner.post(`${PAGE}/chat/test`)).statusCode, 400);
