@@ -55,6 +55,7 @@ const NAMES_BY_FILE: Record<string, NamesBySchema> = {
     RecoveryRulesTest: "RecoveryRulesTest",
   },
   "src/client/attention-list.ts": { Attention: "Attention" },
+  "src/client/recovery-breakdown.ts": { RecoveryBreakdown: "RecoveryBreakdown" },
   "src/webhooks/bodies.ts": {
     RecoveryActionEvent: "RecoveryActionEvent",
     PauseCollectionEvent: "PauseCollectionEvent",

@@ -3,6 +3,7 @@ export { type FastifyScope, fastifyPlugin } from "./adapters/fastify.ts";
 export { honoHandler } from "./adapters/hono.ts";
 export { nextRoute } from "./adapters/next.ts";
 export { type NodeListener, nodeListener } from "./adapters/node.ts";
+export type { AnalyticsFilter, AnalyticsRequests } from "./client/analytics.ts";
 export type { AttentionRequests } from "./client/attention.ts";
 export type { Attention } from "./client/attention-list.ts";
 export { type Client, type ClientOptions, createClient } from "./client/client.ts";
@@ -26,6 +27,7 @@ export type {
   RecoveryActionPage,
 } from "./client/recovery-action.ts";
 export type { Listing, ReadOptions, RecoveryActions } from "./client/recovery-actions.ts";
+export type { RecoveryBreakdown } from "./client/recovery-breakdown.ts";
 export type {
   RecoveryRule,
   RecoveryRuleList,

@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Logger as Log } from "pino";
 import { listRecoveryActionsRoute } from "../actions-api/list-recovery-actions.ts";
+import { analyticsRoute } from "../analytics/analytics-route.ts";
 import { attentionRoute } from "../attention/attention-route.ts";
 import { networkOf } from "../auth/client-network.ts";
 import { createKeyring, type Keyring } from "../auth/keyring.ts";
@@ -121,6 +122,7 @@ const ROUTES = [
   explanationRoute,
   recoveryRulesRoutes,
   attentionRoute,
+  analyticsRoute,
   ...UNAUTHENTICATED_ROUTES,
 ];
 

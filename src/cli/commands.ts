@@ -26,6 +26,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "request list": async () => (await import("./request-commands.ts")).requestList,
   "request show": async () => (await import("./request-commands.ts")).requestShow,
   explain: async () => (await import("./explain.ts")).explain,
+  mcp: async () => (await import("./mcp.ts")).mcp,
+  analytics: async () => (await import("./analytics.ts")).analytics,
   attention: async () => (await import("./attention.ts")).attention,
   "notifications show": async () => (await import("./notification-commands.ts")).notificationsShow,
   "notifications set": async () => (await import("./notification-commands.ts")).notificationsSet,

@@ -5,6 +5,7 @@ export const PERMISSIONS = [
   "read:recovery_actions",
   "read:explanations",
   "read:attention",
+  "read:analytics",
   "manage:recovery",
   "read:recovery_rules",
   "manage:recovery_rules",

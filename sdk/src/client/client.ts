@@ -1,3 +1,4 @@
+import { type AnalyticsRequests, createAnalytics } from "./analytics.ts";
 import { type AttentionRequests, createAttention } from "./attention.ts";
 import { createIngest, type Ingest } from "./ingest.ts";
 import { createInvoices, type Invoices } from "./invoices.ts";
@@ -23,6 +24,7 @@ export interface Client {
   invoices: Invoices;
   recoveryRules: RecoveryRules;
   attention: AttentionRequests;
+  analytics: AnalyticsRequests;
   /** Closes idle connections. */
   close(): void;
 }
@@ -37,6 +39,7 @@ export function createClient(options: ClientOptions): Client {
     invoices: createInvoices(request),
     recoveryRules: createRecoveryRules(request),
     attention: createAttention(request),
+    analytics: createAnalytics(request),
     close: () => transport.close(),
   };
 }

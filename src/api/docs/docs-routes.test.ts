@@ -123,7 +123,7 @@ test("every example call has the URL, the key from the environment and a JSON bo
   const bodies = buildReferencePages(buildOpenApiText(BASE), BASE).map(({ body }) => body);
   const text = bodies.join("\n").replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&amp;", "&");
   const calls = [...text.matchAll(/<pre tabindex="0">(curl [\s\S]*?)<\/pre>/g)].map(([, call]) => call!);
-  assert.equal(calls.length, 14);
+  assert.equal(calls.length, 16);
   for (const call of calls) {
     assert.match(call, /^curl "?https:\/\/dunlin\.example\.com\/[a-z]/);
     assert.equal(call.includes("$DUNLIN_API_KEY"), !/(healthz|readyz|network.json)"$/.test(call));

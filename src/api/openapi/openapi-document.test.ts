@@ -201,6 +201,8 @@ test("every example of another error equals the service's answer", async () => {
     if (permission === "manage:recovery") checkList(await send("/v1/invoices/inv_1:stop", "{}", { apiKey }), name);
     else if (permission === "read:explanations")
       checkList(await send("/v1/invoices/inv_1/explanation", undefined, { apiKey }), name);
+    else if (permission === "read:analytics")
+      checkList(await send("/v1/analytics/recovery", undefined, { apiKey }), name);
     else if (permission === "read:attention") checkList(await send("/v1/attention", undefined, { apiKey }), name);
     else if (what === "recovery_rules") {
       const request = verb === "read" ? ["GET", undefined] : ["PUT", "{}"];
@@ -306,7 +308,7 @@ test("every operation of the document exists", () => {
   const documented = Object.entries(DOCUMENT.paths as Record<string, DocumentPart>).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  assert.equal(documented.length, 15);
+  assert.equal(documented.length, 16);
   for (const each of documented) {
     const [method, url] = each.split(" ") as ["GET" | "POST" | "PUT", string];
     const route = invoiceRouteOf(url) ?? rulesRouteOf(url) ?? url;

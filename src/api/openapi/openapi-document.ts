@@ -1,8 +1,10 @@
+import { ANALYTICS_PATH } from "../../analytics/analytics-route.ts";
 import { ATTENTION_PATH } from "../../attention/attention-route.ts";
 import { ERROR_DOMAIN, MESSAGE_CHARS_MAX } from "../../http/errors.ts";
 import { INVOICE_KIND } from "../../ingest/invoice-record.ts";
 import { SUBSCRIPTION_KIND } from "../../ingest/subscription-record.ts";
 import { TRANSACTION_KIND } from "../../ingest/transaction-record.ts";
+import { ANALYTICS_SCHEMAS, buildAnalyticsOperation } from "./analytics-operation.ts";
 import { ATTENTION_SCHEMAS, buildAttentionOperation } from "./attention-operation.ts";
 import { RESPONSES } from "./error-responses.ts";
 import type { DocumentPart } from "./field-schema.ts";
@@ -46,6 +48,7 @@ const TAGS = [
   { name: "Invoices", description: "Ask about an invoice in recovery, and change what happens next." },
   { name: "Recovery rules", description: "Treat segments of your invoices differently." },
   { name: "Attention", description: "Read what a person should look at." },
+  { name: "Analytics", description: "Read sums of recovery." },
   { name: "Operation", description: "For operators of the service. No key is needed." },
   {
     name: "Webhooks",
@@ -136,6 +139,7 @@ const SCHEMAS = (): Record<string, DocumentPart> => ({
   ...INVOICE_OPERATION_SCHEMAS,
   ...RULES_SCHEMAS,
   ...ATTENTION_SCHEMAS,
+  ...ANALYTICS_SCHEMAS,
   ...WEBHOOK_SCHEMAS,
 });
 
@@ -167,6 +171,7 @@ export function buildOpenApiDocument(baseUrl: string | null): DocumentPart {
       ...buildInvoicePaths(),
       ...buildRulesPaths(),
       [ATTENTION_PATH]: { get: buildAttentionOperation() },
+      [ANALYTICS_PATH]: { get: buildAnalyticsOperation() },
       ...Object.fromEntries(Object.entries(UNAUTHENTICATED_OPERATIONS).map(([path, get]) => [path, { get }])),
     },
     webhooks: buildWebhooks(),

@@ -29,6 +29,7 @@ const PERMISSION_LABELS: Record<Permission, string> = {
   "ingest:transactions": "push transactions",
   "read:explanations": "read explanations of invoices",
   "read:attention": "list what needs attention",
+  "read:analytics": "read sums of recovery",
   "manage:recovery": "stop recovery, retry now, postpone retries",
   "read:recovery_rules": "read and test recovery rules",
   "manage:recovery_rules": "change recovery rules",
