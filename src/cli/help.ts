@@ -5,7 +5,7 @@ export const COMMAND_GROUPS: readonly [title: string, prefix: RegExp][] = [
   ["Database", /^(backup|restore|move)$|^(secret-key|erase) /],
   ["Merchants, people and keys", /^(merchant|key) |^invite$/],
   ["Requests, import and export", /^request |^(import|export)$/],
-  ["Attention and notifications", /^attention$|^notifications /],
+  ["Attention, analytics and notifications", /^(attention|analytics|mcp)$|^notifications /],
   ["Connectors", /^connect /],
   ["Webhooks", /^(delivery|webhook) |^(listen|trigger)$/],
   ["Decisions", /^((experiment|recovery|rules) |(explain|shadow|backtest|simulate)$)/],
