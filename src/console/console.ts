@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyReply } from "fastify";
+import { gzipSync } from "node:zlib";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Mailer } from "../auth/mail.ts";
 import type { Oidc } from "../auth/oidc.ts";
 import type { Passwords } from "../auth/password.ts";
@@ -59,7 +60,19 @@ export interface Console extends ConsoleOptions {
 
 export type PageHandler = (visit: Visit) => Promise<Page | FastifyReply> | Page | FastifyReply;
 
-export const sendHtml = (reply: FastifyReply, text: string) =>
-  reply.header("content-type", "text/html; charset=utf-8").send(text);
+/** Below it compression saves no packet. */
+const COMPRESSED_CHARS_MIN = 2_048;
+
+/** Pages with a secret answer a POST. They are not compressed, so that their length tells nothing about it. */
+export function sendHtml(reply: FastifyReply, text: string) {
+  reply.header("content-type", "text/html; charset=utf-8");
+  const isCompressed =
+    reply.request.method === "GET" && text.length >= COMPRESSED_CHARS_MIN && acceptsGzip(reply.request.headers);
+  if (!isCompressed) return reply.send(text);
+  return reply.headers({ "content-encoding": "gzip", vary: "accept-encoding" }).send(gzipSync(text));
+}
+
+export const acceptsGzip = ({ "accept-encoding": encodings = "" }: FastifyRequest["headers"]): boolean =>
+  /\bgzip\b(?!;q=0(?![.\d]*[1-9]))/.test(String(encodings));
 
 export const redirectTo = (reply: FastifyReply, path: string) => reply.redirect(path, 303);

@@ -79,7 +79,7 @@ test("the page shows a failing endpoint's attempts with the time to the next, un
   await eventually(async () => (await timer.innerText().catch(() => "")) !== first, "the countdown", 5_000);
   assert.equal(await rows.count(), 7, "those to come are there too");
   shop.hook.answer = answerInOrder(200);
-  await page.locator(".state.good", { hasText: "delivered" }).waitFor({ timeout: 40_000 });
+  await page.locator(".tag.good", { hasText: "delivered" }).waitFor({ timeout: 40_000 });
   const received = receivedOf(eventId);
   assert.equal(await made.count(), received.length);
   assert.equal(new Set(received.map(({ bytes }) => bytes.toString())).size, 1, "the same bytes each time");

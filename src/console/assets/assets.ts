@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
 import type { FastifyInstance } from "fastify";
+import { acceptsGzip } from "../console.ts";
 
 /** Between rules with the same weight the later one wins. */
 const STYLES = [
@@ -18,11 +20,16 @@ const FILES = [
 /** Browsers may cache them, because they contain no data. */
 export function assetRoutes({ http }: { http: FastifyInstance }) {
   for (const [name, type, files] of FILES) {
-    const text = Buffer.concat(files.map((file) => readFileSync(new URL(file, import.meta.url))));
-    const etag = `"${createHash("sha256").update(text).digest("base64url").slice(0, 16)}"`;
+    const plain = Buffer.concat(files.map((file) => readFileSync(new URL(file, import.meta.url))));
+    // A font is compressed already.
+    const packed = type.startsWith("font/") ? null : gzipSync(plain, { level: 9 });
+    const etag = `"${createHash("sha256").update(plain).digest("base64url").slice(0, 16)}"`;
+    const headers = { "content-type": type, "cache-control": "public, max-age=300", vary: "accept-encoding", etag };
     http.get(`/${name}`, async (request, reply) => {
-      reply.headers({ "content-type": type, "cache-control": "public, max-age=300", etag });
-      return request.headers["if-none-match"] === etag ? reply.code(304).send() : reply.send(text);
+      reply.headers(headers);
+      if (request.headers["if-none-match"] === etag) return reply.code(304).send();
+      if (packed === null || !acceptsGzip(request.headers)) return reply.send(plain);
+      return reply.header("content-encoding", "gzip").send(packed);
     });
   }
 }

@@ -226,10 +226,11 @@ function figures(data: OverviewData, { person: { zone } }: Visit): Html {
     const [present, earlier] = [sumOutcome(ended, key, view), sumOutcome(totalBefore, key, view)];
     return {
       name,
-      value: html`<a href="${invoicesHref(key, period.from, period.to, view)}">${shown(present.amount, view)}</a>`,
+      value: html`<a href="${invoicesHref(key, period.from, period.to, view)}" title="${formatMoney(present.amount, view.currency)}">${shown(present.amount, view)}</a>`,
       notes: [countOf(present.n), `Before: ${shown(earlier.amount, view)}`],
     };
   };
+  const openAmount = sumInView(inRecovery, ({ amount }) => amount, view);
   const openQuery = !view.isConverted && view.currencies.length > 1 ? `&currency=${view.currency}` : "";
   return figureStrip([
     {
@@ -247,10 +248,7 @@ function figures(data: OverviewData, { person: { zone } }: Visit): Html {
     },
     {
       name: "In recovery now",
-      value: html`<a href="/invoices?outcome=open${openQuery}">${shown(
-        sumInView(inRecovery, ({ amount }) => amount, view),
-        view,
-      )}</a>`,
+      value: html`<a href="/invoices?outcome=open${openQuery}" title="${formatMoney(openAmount, view.currency)}">${shown(openAmount, view)}</a>`,
       notes: [countOf(inRecovery.reduce((total, { n }) => total + n, 0))],
     },
     outcome("Not recovered", "lost"),

@@ -9,7 +9,7 @@ const pixels = (value: number) => Number(value.toFixed(2));
 
 /** @param label  all values in words, for people who cannot see the chart */
 const layers = (height: number, label: string, behind: HtmlPart, front: HtmlPart, kind = ""): Html =>
-  html`<div class="plot ${kind}" role="img" aria-label="${label}"><svg class="chart" height="${height}" aria-hidden="true">${behind}</svg><svg class="chart front" height="${height}">${front}</svg></div>`;
+  html`<div class="plot ${kind}" role="group" aria-label="${label}"><svg class="chart" height="${height}" aria-hidden="true">${behind}</svg><svg class="chart front" height="${height}">${front}</svg></div>`;
 
 export interface StepBar {
   label: string;
