@@ -33,6 +33,8 @@ import { invoiceListRoutes } from "./recovery/invoice-list-page.ts";
 import { invoiceRoutes } from "./recovery/invoice-page.ts";
 import { overviewRoutes } from "./recovery/overview-page.ts";
 import { declineCodeRoutes } from "./recovery/unknown-codes-page.ts";
+import { savedViewRoutes } from "./saved-view-routes.ts";
+import { searchRoutes } from "./search-page.ts";
 import { recoveryRoutes } from "./settings/recovery-settings-page.ts";
 import { webhookRoutes } from "./settings/webhook-settings-routes.ts";
 import { findVisit, type Visit } from "./visit.ts";
@@ -115,6 +117,8 @@ const ROUTES = [
   accountRoutes,
   overviewRoutes,
   analyticsRoutes,
+  searchRoutes,
+  savedViewRoutes,
   actionRoutes,
   invoiceListRoutes,
   invoiceRoutes,

@@ -112,7 +112,7 @@ test("numbers on the overview are the exact sums of their rows for each currency
   assert.doesNotMatch(page, /uplift|extra revenue/i, "without a holdout nothing is claimed");
   const link = /href="(\/invoices\?outcome=recovered&amp;endedFrom=[^"]+)"/.exec(page)![1]!.replaceAll("&amp;", "&");
   const rows = (await browser.get(link)).body;
-  assert.match(rows, /4 cases match these filters/);
+  assert.match(rows, /4 cases, JPY/);
   assert.ok(rows.includes("JPY\u00a01,234, KWD\u00a01.234, USD\u00a0180,143,985,094,819.82"));
 });
 
@@ -147,7 +147,7 @@ test("an invoice paid without an instruction does not count as recovered", async
   await push(merchant, { ...invoice, state: "PAID", updatedAt: at.ports.now() });
   const page = (await browser.get("/overview")).body;
   assert.match(page, /Recovered in the last 28 days: nothing yet/);
-  assert.match((await browser.get("/invoices?outcome=paid")).body, /1 case matches these filters/);
+  assert.match((await browser.get("/invoices?outcome=paid")).body, />1 case,/);
   assert.match((await browser.get("/invoices?outcome=recovered")).body, /No invoice in recovery matches/);
 });
 
@@ -171,7 +171,7 @@ test("an invoice in the merchant's arm never counts as Dunlin's, and the page li
     /What Dunlin added, measured by the experiment <a[^>]+>Holdout<[\s\S]*Dunlin has not analyzed it yet/,
   );
   assert.match(page, /Paid without an instruction<\/h2><p class="figure"><a[^>]+>0<\/a>/);
-  assert.match((await browser.get("/invoices?outcome=watched")).body, /1 case matches these filters/);
+  assert.match((await browser.get("/invoices?outcome=watched")).body, />1 case,/);
 });
 
 test("the overview announces shadow mode, and an invoice shows what Dunlin would do and had considered", async () => {
@@ -187,7 +187,7 @@ test("the overview announces shadow mode, and an invoice shows what Dunlin would
   assert.doesNotMatch(overview, /Start an experiment/, "what is refused is not offered");
   const page = (await browser.get("/invoices/in_a")).body;
   assert.match(page, /Shadow mode: Dunlin would request a retry at <time[\s\S]*The numbers/);
-  assert.match((await browser.get("/invoices?outcome=watched")).body, /2 cases match these filters/);
+  assert.match((await browser.get("/invoices?outcome=watched")).body, />2 cases,/);
 });
 
 test("the overview starts its days and weeks in the viewer's zone", async () => {
@@ -211,10 +211,10 @@ test("the action list has the API's filters, and shows the same query as a comma
   const { merchant, browser } = await shop();
   await push(merchant, unpaid("in_a"), unpaid("in_b", { currency: "EUR", customerId: "cus_2" }));
   const all = (await browser.get("/actions")).body;
-  assert.match(all, /2 actions/);
-  assert.match(all, /Germany/);
+  assert.match(all, />2 actions,/);
+  assert.match(all, /<abbr title="Germany">DE</);
   const page = (await browser.get("/actions?customerId=cus_2&orderBy=updated_at")).body;
-  assert.match(page, /1 action matches these filters/);
+  assert.match(page, />1 action,/);
   assert.match(page, /v1\/recovery_actions\?customerId=cus_2&amp;orderBy=updated_at&quot;/);
   for (const [query, says] of [
     ["currency=euro", /currency must be/],
