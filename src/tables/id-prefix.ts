@@ -17,7 +17,7 @@ export const inIdRangeSql = (column: string, from: string, to: string) =>
   `${column} collate "C" >= ${from}::text and ${column} collate "C" < ${to}::text`;
 
 /** Up to this many rows are found by their ids first. Of more, most of a list matches, and walking it is quicker. */
-export const FOUND_MAX = 5_000;
+const FOUND_MAX = 5_000;
 
 /** What a search found: the rows' ids, or the range if there are too many of them. */
 export type Found = { ids: readonly string[] } | { range: IdRange };

@@ -224,6 +224,26 @@ test("pages of the list follow each other without gaps, and the CSV contains all
   assert.deepEqual(new Set(lines.slice(1).map((line) => line.split(",")[2])), new Set(seen));
 });
 
+test("a search finds events by the start of their id or their invoice's, and counts them", async () => {
+  const { events, browser } = await shop();
+  const created = await events(4);
+  const viewer = await browser("viewer");
+  const found = async (query: string) => {
+    const page = (await viewer.get(`/deliveries?${query}`)).body;
+    return [...page.matchAll(/href="\/deliveries\/([0-9a-f-]{36})"/g)].map(([, id]) => id!);
+  };
+  const [first] = created;
+  assert.deepEqual(await found(`q=${first!.id.toUpperCase()}`), [first!.id]);
+  assert.equal((await found(`q=${first!.id.slice(0, 8)}`)).length >= 1, true);
+  const { invoiceId } = first!;
+  const sameStart = created.filter((event) => event.invoiceId.startsWith(invoiceId)).map(({ id }) => id);
+  assert.deepEqual(new Set(await found(`q=${encodeURIComponent(invoiceId)}`)), new Set(sameStart));
+  assert.deepEqual(await found("q=nothing"), []);
+  const page = (await viewer.get(`/deliveries?state=waiting&q=${encodeURIComponent(invoiceId)}`)).body;
+  assert.match(page, new RegExp(`list-sum">${sameStart.length} event`));
+  assert.match(page, new RegExp(`Waiting <span class="count">${sameStart.length}</span>`));
+});
+
 test("events of another merchant are not accessible", async () => {
   const [mine, theirs] = [await shop(), await shop()];
   const [event] = await theirs.events(1);

@@ -69,7 +69,7 @@ const QUERY_READERS = {
   back: textReader,
 };
 
-export const OUTCOME_LABELS: Record<Outcome, string> = {
+const OUTCOME_LABELS: Record<Outcome, string> = {
   open: "in recovery",
   recovered: "recovered",
   paid: "paid without an instruction",
@@ -215,20 +215,21 @@ ${listTools({
   views,
 })}
 ${page.rows.length > 0 ? listTable("Invoices", invoiceColumns(person.zone, onlyCurrency(filter, figures)), page.rows, order, visit) : isFiltered ? emptyNotice(html`No invoice in recovery matches these filters.${filter.invoiceId && html` <a href="/invoices/${encodeURIComponent(filter.invoiceId)}">Open this invoice</a>`}`) : emptyNotice("No invoice has been in recovery yet. A case opens when an unpaid invoice is pushed.")}
-${pager(page, formatCountUpTo(figures.total), ({ cursorKey, caseId }) => [cursorKey, caseId], visit)}
+${pager(page, figures.total === null ? null : formatCountUpTo(figures.total), ({ cursorKey, caseId }) => [cursorKey, caseId], visit)}
 <p class="soft small">This list leaves out invoices that were never in recovery. <a href="/search">Find one by its id</a>.</p>`,
   };
 }
 
 interface Figures {
-  /** Up to one more than COUNTED_MAX each. */
-  byOutcome: ReadonlyMap<Outcome, number>;
-  total: number;
+  /** Up to one more than COUNTED_MAX each; null if a search found too much to count. */
+  byOutcome: ReadonlyMap<Outcome, number> | null;
+  total: number | null;
   /** By currency; null if there is too much to add. */
   sums: ReadonlyMap<string, bigint> | null;
 }
 
 async function readFigures(tx: Tx, merchantId: string, filter: InvoiceFilter): Promise<Figures> {
+  if (filter.found && "range" in filter.found) return { byOutcome: null, total: null, sums: null };
   const byOutcome = await countByOutcome(tx, merchantId, filter, COUNTED_MAX);
   const total = filter.outcome === undefined ? sumOf(byOutcome.values()) : (byOutcome.get(filter.outcome) ?? 0);
   if (total > COUNTED_MAX) return { byOutcome, total, sums: null };
@@ -241,10 +242,12 @@ async function readFigures(tx: Tx, merchantId: string, filter: InvoiceFilter): P
 const sumOf = (counts: Iterable<number>) => [...counts].reduce((sum, n) => sum + n, 0);
 
 const figuresText = ({ total, sums }: Figures) =>
-  [
-    `${formatCountUpTo(total)} ${total === 1 ? "case" : "cases"}`,
-    ...[...(sums ?? [])].map(([currency, amount]) => formatMoney(amount, currency)),
-  ].join(", ");
+  total === null
+    ? "Many cases match. A longer start finds fewer."
+    : [
+        `${formatCountUpTo(total)} ${total === 1 ? "case" : "cases"}`,
+        ...[...(sums ?? [])].map(([currency, amount]) => formatMoney(amount, currency)),
+      ].join(", ");
 
 /** Amounts of several currencies have no order. */
 const onlyCurrency = ({ currency }: InvoiceFilter, { sums }: Figures): string | null =>
@@ -252,15 +255,16 @@ const onlyCurrency = ({ currency }: InvoiceFilter, { sums }: Figures): string | 
 
 /** Outcomes that occur, and the chosen one. */
 function outcomeChoices({ outcome }: InvoiceFilter, { byOutcome }: Figures, { path, query }: Visit) {
-  const count = (n: number) => html`<span class="count">${formatCountUpTo(n)}</span>`;
+  const count = (n: number | undefined) =>
+    byOutcome !== null && html`<span class="count">${formatCountUpTo(n ?? 0)}</span>`;
   return [
     {
-      words: html`All ${count(sumOf(byOutcome.values()))}`,
+      words: html`All ${count(sumOf(byOutcome?.values() ?? []))}`,
       href: listHref(path, query, { outcome: null }),
       isCurrent: outcome === undefined,
     },
-    ...OUTCOMES.filter((each) => byOutcome.has(each) || each === outcome).map((each) => ({
-      words: html`${SEGMENT_WORDS[each]} ${count(byOutcome.get(each) ?? 0)}`,
+    ...OUTCOMES.filter((each) => byOutcome === null || byOutcome.has(each) || each === outcome).map((each) => ({
+      words: html`${SEGMENT_WORDS[each]} ${count(byOutcome?.get(each))}`,
       href: listHref(path, query, { outcome: each }),
       isCurrent: each === outcome,
     })),

@@ -51,7 +51,7 @@ export function statusCountsSql(listing: ListingSql): string {
         select ${code}, count(*) as actions from recovery_actions
         where merchant_id = $1 and executed_at >= s.since and executed_at < s.before ${matches} group by 1
       ) c
-    ) spans group by 1`;
+    ) spans where ${executed.first} < ${executed.last} group by 1`;
 }
 
 /** Rows of `currency` and `amount`: as planned, else the invoice's. Reads every action of the list. */
