@@ -195,6 +195,9 @@ alter table cases alter column merchant_id set (n_distinct=1);
 create index cases_by_customer on cases (merchant_id, customer_id);
 create index cases_by_invoice on cases (merchant_id, invoice_id);
 create index cases_by_outcome on cases (merchant_id, outcome, id) include (currency, amount);
+create index cases_by_start_of_customer on cases (merchant_id, customer_id COLLATE "C");
+create index cases_by_start_of_invoice on cases (merchant_id, invoice_id COLLATE "C");
+create index cases_by_start_of_subscription on cases (merchant_id, subscription_id COLLATE "C") where subscription_id is not null;
 create index cases_by_subscription on cases (merchant_id, subscription_id) where ended_at is null;
 create index cases_ended on cases (merchant_id, ended_at) include (outcome, currency, amount, unpaid_at) where ended_at is not null;
 create index cases_ended_with_subscription on cases (merchant_id, subscription_id) where end_reason = any (array['subscription_canceled', 'subscription_expired']);
@@ -788,6 +791,8 @@ create table invoices (
 ) with (fillfactor=90);
 alter table invoices alter column merchant_id set (n_distinct=1);
 create index invoices_by_customer on invoices (merchant_id, customer_id, created_at);
+create index invoices_by_start_of_customer on invoices (merchant_id, customer_id COLLATE "C");
+create index invoices_by_start_of_id on invoices (merchant_id, id COLLATE "C");
 alter table invoices enable row level security;
 alter table invoices force row level security;
 create policy wall on invoices using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
@@ -1196,6 +1201,23 @@ comment on table request_log is 'One row per inbound request, without bodies, ke
 comment on column request_log.stored is 'Records that were new or newer than the stored version.';
 comment on column request_log.older is 'Records that were older than the stored version.';
 
+create table saved_views (
+  merchant_id uuid not null,
+  person_id uuid not null,
+  path text collate "C" not null,
+  name text collate "C" not null,
+  query text not null,
+  created_at timestamptz not null,
+  constraint saved_views_pkey primary key (merchant_id, person_id, path, name),
+  constraint saved_views_merchant_id_person_id_fkey foreign key (merchant_id, person_id) references members(merchant_id, person_id) on delete cascade
+);
+alter table saved_views alter column merchant_id set (n_distinct=1);
+alter table saved_views enable row level security;
+alter table saved_views force row level security;
+create policy wall on saved_views using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
+comment on table saved_views is 'Filters and order of a list page, which a member saved under a name.';
+comment on column saved_views.query is 'As in the page''s address, without the position in the list.';
+
 create table sessions (
   hash bytea not null,
   person_id uuid not null,
@@ -1243,6 +1265,7 @@ create table subscriptions (
   constraint subscriptions_state_check check (state = any (array['ACTIVE', 'CANCELED', 'TRIALING', 'PENDING', 'PAST_DUE', 'PAUSED', 'EXPIRED']))
 ) with (fillfactor=90);
 alter table subscriptions alter column merchant_id set (n_distinct=1);
+create index subscriptions_by_start_of_id on subscriptions (merchant_id, id COLLATE "C");
 alter table subscriptions enable row level security;
 alter table subscriptions force row level security;
 create policy wall on subscriptions using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
@@ -1299,6 +1322,7 @@ create index transactions_by_fingerprint on transactions (merchant_id, card_fing
 create index transactions_by_invoice on transactions (merchant_id, invoice_id, created_at);
 create index transactions_by_issuer on transactions (merchant_id, card_issuer, created_at) where card_issuer is not null;
 create index transactions_by_payment_method on transactions (merchant_id, payment_method_id, created_at) where payment_method_id is not null;
+create index transactions_by_start_of_id on transactions (merchant_id, id COLLATE "C");
 create index transactions_declined_on_card on transactions (merchant_id, card_fingerprint, created_at) where (card_fingerprint is not null) and (state = 'FAILED');
 create index transactions_disputed_by_customer on transactions (merchant_id, customer_id) where state = 'DISPUTED';
 create index transactions_disputed_on_card on transactions (merchant_id, card_fingerprint) where state = 'DISPUTED';

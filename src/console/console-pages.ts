@@ -34,6 +34,8 @@ import { invoiceListRoutes } from "./recovery/invoice-list-page.ts";
 import { invoiceRoutes } from "./recovery/invoice-page.ts";
 import { overviewRoutes } from "./recovery/overview-page.ts";
 import { declineCodeRoutes } from "./recovery/unknown-codes-page.ts";
+import { savedViewRoutes } from "./saved-view-routes.ts";
+import { searchRoutes } from "./search-page.ts";
 import { notificationRoutes } from "./settings/notification-routes.ts";
 import { recoveryRulesRoutes } from "./settings/recovery-rules-routes.ts";
 import { recoveryRoutes } from "./settings/recovery-settings-page.ts";
@@ -122,6 +124,8 @@ const ROUTES = [
   accountRoutes,
   overviewRoutes,
   analyticsRoutes,
+  searchRoutes,
+  savedViewRoutes,
   actionRoutes,
   invoiceListRoutes,
   invoiceRoutes,

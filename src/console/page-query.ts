@@ -27,7 +27,7 @@ export function parsePageQuery<Readers extends Record<string, ParameterReader<un
   return values as { [Name in keyof Readers]?: Exclude<ReturnType<Readers[Name]>, InvalidParameter> };
 }
 
-const isInvalidParameter = (value: unknown): value is InvalidParameter =>
+export const isInvalidParameter = (value: unknown): value is InvalidParameter =>
   typeof value === "object" && value !== null && "wrong" in value;
 
 export const enumReader =

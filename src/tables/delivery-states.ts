@@ -1,6 +1,7 @@
 import type { EventType } from "../domain/event.ts";
 import { type ActionType, OUTCOME_WAIT_MS } from "../domain/recovery-action.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
+import { type Found, inIdRangeSql, uuidsWithPrefix } from "./id-prefix.ts";
 
 export const DELIVERY_STATES = ["waiting", "delivered", "exhausted", "withdrawn"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
@@ -67,31 +68,68 @@ export interface DeliveryFilter {
   createdFrom?: Date | undefined;
   createdTo?: Date | undefined;
   code?: number | undefined;
+  /** Events that a search for a prefix found. */
+  found?: { prefix: string; events: Found } | undefined;
 }
 
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** Latest decision first. */
-export async function listDeliveries(tx: Tx, merchantId: string, filter: DeliveryFilter & { limit: number }) {
-  const { state = "all", type = null, invoiceId = null, limit, before = LAST_ID } = filter;
-  const { createdFrom = null, createdTo = null, code = null } = filter;
-  const values = [merchantId, type, invoiceId, limit, before, createdFrom, createdTo, code];
+export interface DeliveryPage {
+  /** Earliest first, and `after` instead of `before`. */
+  isAscending?: boolean | undefined;
+  after?: string | undefined;
+  limit: number;
+}
+
+/** SQL for the rows of `delivery`, with its values. `$1` is the merchant. */
+function deliveryConditions(merchantId: string, filter: DeliveryFilter) {
+  const { state = "all", type = null, invoiceId = null, createdFrom = null, createdTo = null, code = null } = filter;
+  const values: unknown[] = [merchantId, type, invoiceId, createdFrom, createdTo, code];
+  const parameter = (value: unknown) => `$${values.push(value)}`;
+  const where = `merchant_id = $1 and ${STATE_CONDITIONS[state]}
+       and ($2::text is null or type = $2)
+       and ${invoiceId === null ? OF_ANY_INVOICE : OF_INVOICE}
+       and ($4::timestamptz is null or created_at >= $4)
+       and ($5::timestamptz is null or created_at <= $5)
+       and ($6::int4 is null or status = $6)
+       ${filter.found === undefined ? "" : `and ${foundSql(filter.found, parameter)}`}`;
+  return { where, values, parameter };
+}
+
+function foundSql({ prefix, events }: NonNullable<DeliveryFilter["found"]>, parameter: (value: unknown) => string) {
+  if ("ids" in events) return `event_id = any(${parameter(events.ids)}::uuid[])`;
+  const [first, last] = uuidsWithPrefix(prefix);
+  const ofInvoice = inIdRangeSql("invoice_id", parameter(events.range.from), parameter(events.range.to));
+  return `(event_id between ${parameter(first)}::uuid and ${parameter(last)}::uuid or (${ofInvoice}))`;
+}
+
+/** Latest decision first, unless the page is ascending. */
+export async function listDeliveries(tx: Tx, merchantId: string, filter: DeliveryFilter & DeliveryPage) {
+  const { before = LAST_ID, after = FIRST_ID, isAscending = false, limit } = filter;
+  const { where, values, parameter } = deliveryConditions(merchantId, filter);
   // Unnamed, so planned for each call's filters.
   const list = prepared(
     "",
     `${WITH_DELIVERY}
      select ${LISTED}
      from delivery
-     where merchant_id = $1 and ${STATE_CONDITIONS[state]}
-       and ($2::text is null or type = $2)
-       and ${invoiceId === null ? OF_ANY_INVOICE : OF_INVOICE}
-       and event_id < $5
-       and ($6::timestamptz is null or created_at >= $6)
-       and ($7::timestamptz is null or created_at <= $7)
-       and ($8::int4 is null or status = $8)
-     order by event_id desc limit $4`,
+     where ${where}
+       and event_id ${isAscending ? `> ${parameter(after)}` : `< ${parameter(before)}`}
+     order by event_id ${isAscending ? "asc" : "desc"} limit ${parameter(limit)}`,
   );
   return (await tx.run<ListedDelivery>(list, values)).rows;
+}
+
+/** Counts up to one more than `max`. Cheap for `waiting` and `exhausted`, which have indexes. */
+export async function countDeliveries(tx: Tx, merchantId: string, filter: DeliveryFilter, max: number) {
+  const { where, values, parameter } = deliveryConditions(merchantId, filter);
+  const count = prepared(
+    "",
+    `${WITH_DELIVERY}
+     select count(*) as n from (select from delivery where ${where} limit ${parameter(max + 1)}) first`,
+  );
+  return (await tx.run<{ n: number }>(count, values)).rows[0]!.n;
 }
 
 /** Orders the list. Ids begin with their creation's milliseconds, slightly after the step's time (minutes on a demo's clock). */
@@ -154,7 +192,6 @@ const BY_FILTER = candidatesStatement(
        and delivery.event_id > $5
      order by delivery.event_id limit $6`,
 );
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 export interface ReplayFilter {
   type?: EventType | undefined;

@@ -1,6 +1,7 @@
 import type { EndReason } from "../domain/case.ts";
 import type { InvoiceState } from "../domain/invoice.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
+import { type Found, ownedByRangeSql } from "./id-prefix.ts";
 
 /**
  * A case's outcome:
@@ -13,15 +14,6 @@ import { prepared, type Tx } from "../postgres/database.ts";
 export const OUTCOMES = ["open", "recovered", "paid", "lost", "stopped", "watched"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/**
- * Open cases that need attention:
- * - `ending`: the window ends before the given time.
- * - `card_change`: a card change was requested before the given time and has no outcome.
- * - `large`: at or over the merchant's large amount in the currency.
- */
-export const ATTENTION_FILTERS = ["ending", "card_change", "large"] as const;
-export type AttentionFilter = (typeof ATTENTION_FILTERS)[number];
-
 export interface InvoiceFilter {
   outcome?: Outcome | undefined;
   customerId?: string | undefined;
@@ -31,36 +23,49 @@ export interface InvoiceFilter {
   /** End of the case; `endedTo` exclusive. */
   endedFrom?: Date | undefined;
   endedTo?: Date | undefined;
+  /** Cases that a search found. */
+  found?: Found | undefined;
+  /** Open cases that need a person. `before`: whose window ends, or whose card change was requested, before then. */
   attention?: { kind: AttentionFilter; before: Date } | undefined;
 }
 
-const WHERE = `c.merchant_id = $1 and ($2::text is null or c.outcome = $2) and ($3::text is null or c.customer_id = $3)
-  and ($4::text is null or c.subscription_id = $4) and ($5::text is null or c.invoice_id = $5)
-  and ($6::text is null or c.currency = $6)`;
-const ENDED_SQL = "c.ended_at >= $7 and c.ended_at < $8";
-const ATTENTION_SQL: Readonly<Record<AttentionFilter, string>> = {
-  ending: "c.window_ends_at < $7",
-  card_change: `c.id in (
+export const ATTENTION_FILTERS = ["ending", "card_change", "large"] as const;
+export type AttentionFilter = (typeof ATTENTION_FILTERS)[number];
+
+const ATTENTION_SQL: Readonly<Record<AttentionFilter, (before: string) => string>> = {
+  ending: (before) => `c.window_ends_at < ${before}`,
+  card_change: (before) => `c.id in (
      select case_id from recovery_actions
-     where merchant_id = $1 and type = 'CARD_CHANGE' and status = 'SENT' and decided_at < $7)`,
-  large: `$7::timestamptz is not null and exists (
+     where merchant_id = $1 and type = 'CARD_CHANGE' and status = 'SENT' and decided_at < ${before})`,
+  large: (before) => `${before}::timestamptz is not null and exists (
      select from large_amounts l where l.merchant_id = $1 and l.currency = c.currency and c.amount >= l.amount)`,
 };
-const LONG_AGO = new Date(0);
-const FAR_AHEAD = new Date("9999-01-01");
 
-/** An open case has not ended, so both kinds of filters together find nothing. */
-function conditions(merchantId: string, filter: InvoiceFilter): { where: string; values: unknown[] } {
-  const { outcome = null, customerId = null, subscriptionId = null, invoiceId = null, currency = null } = filter;
-  const values: unknown[] = [merchantId, outcome, customerId, subscriptionId, invoiceId, currency];
-  const { endedFrom = null, endedTo = null, attention } = filter;
-  const isEnded = endedFrom !== null || endedTo !== null;
-  if (attention) {
-    const where = `${WHERE} and c.outcome = 'open' and ${ATTENTION_SQL[attention.kind]}${isEnded ? " and false" : ""}`;
-    return { where, values: [...values, attention.before] };
+const EQUAL_COLUMNS = {
+  outcome: "outcome",
+  customerId: "customer_id",
+  subscriptionId: "subscription_id",
+  invoiceId: "invoice_id",
+  currency: "currency",
+} as const;
+
+/** SQL for cases `c`, with its values. `$1` is the merchant. */
+function conditions(merchantId: string, filter: InvoiceFilter) {
+  const values: unknown[] = [merchantId];
+  const parameter = (value: unknown) => `$${values.push(value)}`;
+  const where = ["c.merchant_id = $1"];
+  for (const [name, column] of Object.entries(EQUAL_COLUMNS)) {
+    const value = filter[name as keyof typeof EQUAL_COLUMNS];
+    if (value !== undefined) where.push(`c.${column} = ${parameter(value)}`);
   }
-  if (!isEnded) return { where: WHERE, values };
-  return { where: `${WHERE} and ${ENDED_SQL}`, values: [...values, endedFrom ?? LONG_AGO, endedTo ?? FAR_AHEAD] };
+  if (filter.endedFrom) where.push(`c.ended_at >= ${parameter(filter.endedFrom)}`);
+  if (filter.endedTo) where.push(`c.ended_at < ${parameter(filter.endedTo)}`);
+  const { found, attention } = filter;
+  if (attention) where.push("c.outcome = 'open'", ATTENTION_SQL[attention.kind](parameter(attention.before)));
+  if (found && "ids" in found) where.push(`c.id = any(${parameter(found.ids)}::uuid[])`);
+  if (found && "range" in found)
+    where.push(ownedByRangeSql(parameter(found.range.from), parameter(found.range.to), "c."));
+  return { where: where.join(" and "), values, parameter };
 }
 
 /** One row per case. */
@@ -79,14 +84,51 @@ export interface ListedInvoice {
   requestedRetries: number;
   /** Planned action. */
   nextAt: Date | null;
+  /** For `InvoicePage`. */
+  cursorKey: string;
 }
 
-// Unnamed: a generic plan takes minutes.
-const listStatement = (where: string, first: number) =>
-  prepared(
+export const INVOICE_ORDERS = ["opened_at", "ended_at", "amount"] as const;
+export type InvoiceOrder = (typeof INVOICE_ORDERS)[number];
+
+/** The order's value as PostgreSQL writes it; the case breaks ties. An id suffices for `opened_at`, because ids begin with their time. */
+const ORDER_KEYS: Readonly<Record<InvoiceOrder, { key: string; type: string } | null>> = {
+  opened_at: null,
+  ended_at: { key: "c.ended_at", type: "timestamptz" },
+  amount: { key: "c.amount", type: "int8" },
+};
+
+export interface InvoicePage {
+  /** Cases that have not ended are missing in the order `ended_at`. */
+  orderBy?: InvoiceOrder | undefined;
+  isAscending?: boolean | undefined;
+  /** The row before the page. */
+  after?: { key: string; id: string } | undefined;
+}
+
+/** Latest first, unless `page` says otherwise. */
+export async function listInvoices(
+  tx: Tx,
+  merchantId: string,
+  filter: InvoiceFilter,
+  page: InvoicePage | undefined,
+  limit: number,
+) {
+  const { orderBy = "opened_at", isAscending = false, after } = page ?? {};
+  const order = ORDER_KEYS[orderBy];
+  const { where, values, parameter } = conditions(merchantId, filter);
+  const [direction, beyond] = isAscending ? ["asc", ">"] : ["desc", "<"];
+  const columns = order === null ? ["c.id"] : [order.key, "c.id"];
+  const cursor = (at: NonNullable<typeof after>) =>
+    order === null
+      ? `and c.id ${beyond} ${parameter(at.id)}::uuid`
+      : `and (${order.key}, c.id) ${beyond} (${parameter(at.key)}::${order.type}, ${parameter(at.id)}::uuid)`;
+  // Unnamed: a generic plan takes minutes.
+  const list = prepared(
     "",
     `select c.id as "caseId", c.invoice_id as "invoiceId", c.customer_id as "customerId", c.subscription_id as "subscriptionId",
        i.state, c.amount, c.currency, c.outcome, c.end_reason as "endReason", c.opened_at as "openedAt", c.ended_at as "endedAt",
+       ${order === null ? "''" : orderBy === "ended_at" ? `to_char(c.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')` : "c.amount::text"} as "cursorKey",
        (select count(*) from recovery_actions r
         where r.merchant_id = c.merchant_id and r.case_id = c.id and r.type = 'RETRY'
           and r.decided_at is not null) as "requestedRetries",
@@ -95,22 +137,26 @@ const listStatement = (where: string, first: number) =>
           and r.decided_at is null) as "nextAt"
      from cases c
      join invoices i on i.merchant_id = c.merchant_id and i.id = c.invoice_id
-     where ${where} and c.id < $${first} order by c.id desc limit $${first + 1}`,
+     where ${where} ${orderBy === "ended_at" ? "and c.ended_at is not null" : ""} ${after ? cursor(after) : ""}
+     order by ${columns.map((column) => `${column} ${direction}`).join(", ")} limit ${parameter(limit)}`,
   );
+  return (await tx.run<ListedInvoice>(list, values)).rows;
+}
 
-const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-
-/** Latest first. `before`: only cases with a lower id. */
-export async function listInvoices(
-  tx: Tx,
-  merchantId: string,
-  filter: InvoiceFilter,
-  before: string | undefined,
-  limit: number,
-) {
-  const { where, values } = conditions(merchantId, filter);
-  const statement = listStatement(where, values.length + 1);
-  return (await tx.run<ListedInvoice>(statement, [...values, before ?? LAST_ID, limit])).rows;
+/** By outcome, whatever outcome the filter asks for. Counts up to one more than `max`, because a merchant may have millions. */
+export async function countByOutcome(tx: Tx, merchantId: string, filter: InvoiceFilter, max: number) {
+  const { where, values, parameter } = conditions(merchantId, { ...filter, outcome: undefined });
+  const limit = parameter(max + 1);
+  const outcomes = parameter(OUTCOMES);
+  const counts = prepared(
+    "",
+    `select o.outcome, k.n from unnest(${outcomes}::text[]) as o (outcome)
+     cross join lateral (
+       select count(*) as n from (select from cases c where ${where} and c.outcome = o.outcome limit ${limit}) first
+     ) k where k.n > 0`,
+  );
+  const { rows } = await tx.run<Pick<OutcomeSum, "outcome" | "n">>(counts, values);
+  return new Map(rows.map(({ outcome, n }) => [outcome, n]));
 }
 
 /** Minor units, as text because sums may exceed a number. */
@@ -121,15 +167,13 @@ export interface OutcomeSum {
   amount: string;
 }
 
-const sumsStatement = (where: string) =>
-  prepared(
+/** By outcome and currency. */
+export async function sumInvoices(tx: Tx, merchantId: string, filter: InvoiceFilter) {
+  const { where, values } = conditions(merchantId, filter);
+  const sums = prepared(
     "",
     `select c.outcome, c.currency, count(*) as n, sum(c.amount)::text as amount
      from cases c where ${where} group by 1, 2 order by 2, 1`,
   );
-
-/** By outcome and currency. */
-export async function sumInvoices(tx: Tx, merchantId: string, filter: InvoiceFilter) {
-  const { where, values } = conditions(merchantId, filter);
-  return (await tx.run<OutcomeSum>(sumsStatement(where), values)).rows;
+  return (await tx.run<OutcomeSum>(sums, values)).rows;
 }

@@ -148,10 +148,10 @@ export async function listConsolePages(page: Page): Promise<[name: string, path:
     await page.goto(path);
     return (await page.locator(selector).first().getAttribute("href"))!;
   };
-  const invoice = await first("/invoices?outcome=recovered", "td a.id[href^='/invoices/in_']");
-  const open = await first("/invoices?outcome=open", "td a.id[href^='/invoices/in_']");
-  const exhausted = await first("/deliveries?state=exhausted", "tbody td a");
-  const waiting = await first("/deliveries?state=waiting", "tbody td a");
+  const invoice = await first("/invoices?outcome=recovered", "tbody a.id[href^='/invoices/in_']");
+  const open = await first("/invoices?outcome=open", "tbody a.id[href^='/invoices/in_']");
+  const exhausted = await first("/deliveries?state=exhausted", "tbody th a");
+  const waiting = await first("/deliveries?state=waiting", "tbody th a");
   const key = await first("/org/api_keys", "tbody td a");
   const running = await first("/experiments", "tbody tr:nth-child(1) a");
   const off = await first("/experiments", "tbody tr:nth-child(2) a");
@@ -165,7 +165,11 @@ export async function listConsolePages(page: Page): Promise<[name: string, path:
     ["requests", "/requests"],
     ["connection", "/connection"],
     ["actions", "/actions"],
+    ["actions-found", "/actions?q=in_10&cardCountry=DE&orderBy=updated_at"],
     ["invoices", "/invoices"],
+    ["search", "/search?q=cus_1"],
+    ["search-more", "/search?q=in_1&in=invoices"],
+    ["search-empty", "/search"],
     ["invoice", invoice],
     ["invoice-open", open],
     ["experiments", "/experiments"],

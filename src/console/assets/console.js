@@ -41,7 +41,7 @@ document.addEventListener("keydown", ({ key }) => {
   menu.querySelector("summary").focus();
 });
 
-const rows = () => all("table[data-rows] tbody tr").filter((row) => row.querySelector("a"));
+const rows = () => all("table[data-rows] tbody tr, table.rows tbody tr").filter((row) => row.querySelector("a"));
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
   if (event.key === "/") {

@@ -31,7 +31,7 @@ test("the list counts failed deliveries and shows the state of each event", asyn
   const page = (await developer.get("/deliveries")).body;
   assert.match(page, />1 exhausted<\/a>: every attempt failed/);
   assert.match(page, /50\.0% of 2 events were accepted at the first attempt/);
-  const first = /<tr><td[^>]*><a href="\/deliveries\/([^"]+)"/.exec(page)![1];
+  const first = /<tr><t[hd][^>]*><a href="\/deliveries\/([^"]+)"/.exec(page)![1];
   assert.equal(first, taken!.id);
   const only = (await developer.get("/deliveries?state=exhausted&type=recovery_action&code=500")).body;
   assert.ok(only.includes(lost!.id) && !only.includes(taken!.id));
@@ -161,7 +161,7 @@ test("a local time in a filter becomes UTC in the address and shows everyone the
   const moved = await viewer.get("/deliveries?state=&createdFrom=2026-07-01T12:00&createdTo=");
   assert.equal(moved.headers.location, "/deliveries?createdFrom=2026-07-01T10%3A00%3A00Z");
   const page = (await viewer.get(String(moved.headers.location))).body;
-  assert.match(page, /name="createdFrom" type="datetime-local" value="2026-07-01T12:00"/);
+  assert.match(page, />Created from: 1 Jul 2026 12:00<a/);
 });
 
 test("planned attempts are listed, with a countdown to the next one", async () => {
@@ -222,6 +222,26 @@ test("pages of the list follow each other without gaps, and the CSV contains all
   const lines = (await viewer.get("/deliveries.csv?state=waiting")).body.trim().split("\r\n");
   assert.equal(lines.length, 121);
   assert.deepEqual(new Set(lines.slice(1).map((line) => line.split(",")[2])), new Set(seen));
+});
+
+test("a search finds events by the start of their id or their invoice's, and counts them", async () => {
+  const { events, browser } = await shop();
+  const created = await events(4);
+  const viewer = await browser("viewer");
+  const found = async (query: string) => {
+    const page = (await viewer.get(`/deliveries?${query}`)).body;
+    return [...page.matchAll(/href="\/deliveries\/([0-9a-f-]{36})"/g)].map(([, id]) => id!);
+  };
+  const [first] = created;
+  assert.deepEqual(await found(`q=${first!.id.toUpperCase()}`), [first!.id]);
+  assert.equal((await found(`q=${first!.id.slice(0, 8)}`)).length >= 1, true);
+  const { invoiceId } = first!;
+  const sameStart = created.filter((event) => event.invoiceId.startsWith(invoiceId)).map(({ id }) => id);
+  assert.deepEqual(new Set(await found(`q=${encodeURIComponent(invoiceId)}`)), new Set(sameStart));
+  assert.deepEqual(await found("q=nothing"), []);
+  const page = (await viewer.get(`/deliveries?state=waiting&q=${encodeURIComponent(invoiceId)}`)).body;
+  assert.match(page, new RegExp(`list-sum">${sameStart.length} event`));
+  assert.match(page, new RegExp(`Waiting <span class="count">${sameStart.length}</span>`));
 });
 
 test("events of another merchant are not accessible", async () => {

@@ -2,26 +2,40 @@ import { PAGE_SIZE_MAX, parseListQuery, STATUS_PREFIX, TYPE_PREFIX, toListing } 
 import { formatMajorUnits } from "../../domain/currency.ts";
 import { ACTION_STATUSES, ACTION_TYPES, type ActionStatus } from "../../domain/recovery-action.ts";
 import type { Tx } from "../../postgres/database.ts";
-import { type ListedAction, readFirstPage, readPageAfter } from "../../tables/actions-list/action-list.ts";
-import { type ActionListing, type Cursor, LISTING_ORDERS } from "../../tables/actions-list/action-listing.ts";
+import { countByStatus, sumActions } from "../../tables/actions-list/action-figures.ts";
+import { type ListedAction, readPageAfter } from "../../tables/actions-list/action-list.ts";
+import type { ActionListing } from "../../tables/actions-list/action-listing.ts";
+import { findCasesByPrefix } from "../../tables/id-prefix.ts";
 import { findInvoices } from "../../tables/invoices.ts";
 import { redirectToCanonicalQuery } from "../canonical-query.ts";
 import type { Console } from "../console.ts";
-import { invoiceLink } from "../deliveries/delivery-list-page.ts";
-import { type HtmlPart, html } from "../html.ts";
+import { customerLink, invoiceLink } from "../deliveries/delivery-list-page.ts";
+import { type Html, html } from "../html.ts";
 import { PageError } from "../page-error.ts";
 import type { Page } from "../page-layout.ts";
-import { isUuid, withQuery } from "../page-query.ts";
+import { identifierReader, isInvalidParameter, isUuid, withQuery } from "../page-query.ts";
+import { loadViewMenu } from "../saved-view-routes.ts";
 import { sendCsv } from "../show/csv-export.ts";
 import { CA_HINT, curlCommand, ingestCommand } from "../show/curl-commands.ts";
 import { formField, selectField } from "../show/form-fields.ts";
+import { icon } from "../show/icons.ts";
+import {
+  filtersOf,
+  type ListColumn,
+  type ListFilter,
+  listHref,
+  listTable,
+  listTools,
+  onlyOnPhone,
+} from "../show/list-page.ts";
+import { COUNTED_MAX, pager, readListRows, readPosition } from "../show/list-paging.ts";
 import { formatCount, formatMoney } from "../show/number-format.ts";
-import { countryName, stateLabel, toSpacedWords } from "../show/state-labels.ts";
-import { commandHint, copyableText, emptyNotice, pageLinks, table } from "../show/table.ts";
-import { formatZonedIso, timeElement, toDatetimeLocal } from "../show/time-format.ts";
+import { drop } from "../show/parts.ts";
+import { countryName, type StateKind, stateLabel, toSpacedWords } from "../show/state-labels.ts";
+import { commandHint, copyableText, emptyNotice } from "../show/table.ts";
+import { formatTime, formatZonedIso, timeElement } from "../show/time-format.ts";
 import type { Visit } from "../visit.ts";
 
-const PAGE_ROWS = 50;
 const NORMALIZED_FIELDS = { times: ["executedAfter", "executedBefore"], uppercase: ["currency", "cardCountry"] };
 const CSV_PAGE_ROWS = PAGE_SIZE_MAX * 10;
 
@@ -31,102 +45,182 @@ export function actionRoutes(console: Console) {
     null,
     (visit) => redirectToCanonicalQuery(visit, NORMALIZED_FIELDS) ?? actionsPage(console, visit),
   );
-  console.page("/actions.csv", null, ({ db, query, merchantId, person, reply }) => {
-    const { listing } = parseListing(query);
+  console.page("/actions.csv", null, async ({ db, query, merchantId, person, reply }) => {
+    const listing = await findListing(db, merchantId, parseListing(query));
     return sendCsv(reply, "recovery-actions.csv", HEADINGS, csvPages(db, merchantId, listing, person.zone));
   });
 }
 
+/** The API's parameters, and `q`. */
 function parseListing(query: URLSearchParams) {
-  const params = new URLSearchParams([...query].filter(([name, value]) => name !== "after" && value !== ""));
+  const params = filtersOf(query);
+  const q = params.get("q");
+  params.delete("q");
+  const prefix = q === null ? null : identifierReader(q);
+  if (isInvalidParameter(prefix)) throw new PageError(400, `"q" ${prefix.wrong}.`, "q");
   for (const name of ["pageToken", "pageSize"])
     if (params.has(name)) throw new PageError(400, `"${name}" is available only in the API.`);
   const { filters, orderBy = "created_at", direction = "desc" } = parseListQuery(params.toString());
-  return {
-    asked: params,
-    filters,
-    orderBy,
-    direction,
-    listing: toListing(filters, orderBy, direction),
-    after: parseCursor(query.get("after")),
-  };
+  return { params, filters, prefix, orderBy, listing: toListing(filters, orderBy, direction) };
+}
+type ParsedListing = ReturnType<typeof parseListing>;
+
+async function findListing(tx: Tx, merchantId: string, { listing, prefix }: ParsedListing): Promise<ActionListing> {
+  return prefix === null ? listing : { ...listing, found: await findCasesByPrefix(tx, merchantId, prefix) };
 }
 
-function parseCursor(text: string | null): { cursor: Cursor; total: number } | null {
-  if (text === null || text === "") return null;
-  const [at, id, total] = text.split("~");
-  if (!/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{6}Z$/.test(at!) || !isUuid(id ?? "") || !/^\d{1,15}$/.test(total ?? ""))
-    throw new PageError(400, '"after" is not the end of a page.');
-  return { cursor: { at: at!, id: id! }, total: Number(total) };
-}
+const isActionCursor = (key: string, id: string) => /^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{6}Z$/.test(key) && isUuid(id);
 
-async function actionsPage({ baseUrl, caPath }: Console, visit: Visit): Promise<Page> {
+async function actionsPage(console: Console, visit: Visit): Promise<Page> {
   const { db, query, path, merchantId, person } = visit;
-  const { asked: params, filters, orderBy, direction, listing, after } = parseListing(query);
-  const first = after === null ? await readFirstPage(db, merchantId, listing, PAGE_ROWS + 1) : null;
-  const total = first?.total ?? after!.total;
-  const readRows =
-    first?.actions ?? (await readPageAfter(db, merchantId, listing, after!.cursor, total, PAGE_ROWS + 1));
-  const rows = readRows.slice(0, PAGE_ROWS);
-  const last = rows.at(-1);
-  const next =
-    readRows.length > PAGE_ROWS && last
-      ? withQuery(path, query, { after: `${last.cursorAt}~${last.id}~${total}` })
-      : null;
-  const isFiltered = params.size > 0;
-  const curl = `${curlCommand(caPath)} "${baseUrl}/v1/recovery_actions${isFiltered ? `?${params}` : ""}"`;
-  const value = (name: string) => filters[name] ?? "";
-  const local = (name: string) => (filters[name] ? toDatetimeLocal(new Date(filters[name]), person.zone) : "");
+  const parsed = parseListing(query);
+  const position = readPosition(query, isActionCursor);
+  const listing = await findListing(db, merchantId, parsed);
+  const [figures, views] = await Promise.all([readFigures(db, merchantId, listing), loadViewMenu(visit)]);
+  const page = await readListRows(position, (cursor, isBack, limit) =>
+    readPageAfter(
+      db,
+      merchantId,
+      { ...listing, descending: listing.descending !== isBack },
+      cursor && { at: cursor.key, id: cursor.id },
+      figures.total ?? 0,
+      limit,
+    ),
+  );
+  const isFiltered = filtersOf(query).size > 0;
+  const total = figures.total === null ? null : formatCount(figures.total);
+  const order = { orderBy: listing.orderBy, isAscending: !listing.descending, usual: "created_at" };
   return {
     title: "Recovery actions",
-    tools: html`<a class="button" href="${withQuery("/actions.csv", params, {})}">Export CSV</a>`,
-    body: html`
-${first && html`<p class="lead">${formatCount(first.total)} ${first.total === 1 ? "action" : "actions"}${isFiltered && ` ${first.total === 1 ? "matches" : "match"} these filters`}</p>`}
-<form method="get" class="filters" data-search>
-${formField({ label: "Invoice", name: "invoiceId", value: value("invoiceId") })}
-${formField({ label: "Customer", name: "customerId", value: value("customerId") })}
-${formField({ label: "Subscription", name: "subscriptionId", value: value("subscriptionId") })}
-${selectField("Status", "status", [["", "any"], ...ACTION_STATUSES.map((each) => [STATUS_PREFIX + each, toSpacedWords(each)] as const)], value("status"))}
-${selectField("Type", "type", [["", "any"], ...ACTION_TYPES.map((each) => [TYPE_PREFIX + each, toSpacedWords(each)] as const)], value("type"))}
-${formField({ label: "Card country", name: "cardCountry", value: value("cardCountry"), maxlength: 2, placeholder: "DE" })}
-${formField({ label: "Currency", name: "currency", value: value("currency"), maxlength: 3, placeholder: "EUR" })}
-${formField({ label: "Executed after", name: "executedAfter", type: "datetime-local", value: local("executedAfter") })}
-${formField({ label: "Executed before", name: "executedBefore", type: "datetime-local", value: local("executedBefore") })}
-${selectField(
-  "Order",
-  "orderBy",
-  LISTING_ORDERS.map((each) => [each, toSpacedWords(each)] as const),
-  orderBy,
-)}
-${selectField(
-  "Direction",
-  "orderDirection",
-  [
-    ["desc", "latest first"],
-    ["asc", "earliest first"],
-  ],
-  direction,
-)}
-<button>Filter</button>${isFiltered && html`<a class="button" href="/actions">Clear</a>`}</form>
-${rows.length > 0 ? await actionTable(db, merchantId, rows, person.zone) : isFiltered ? emptyNotice("No action matches these filters.") : noActionsNotice(visit, ingestCommand(baseUrl, caPath), caPath)}
-${pageLinks(after === null, withQuery(path, query, { after: null }), next)}
-<details class="more"><summary>Use the API</summary>${caPath && html`<p class="soft">${CA_HINT}</p>`}${copyableText("Command", curl)}</details>`,
+    tools: html`<a class="button" href="${withQuery("/actions.csv", filtersOf(query), {})}">${icon("down")}CSV</a>${apiMenu(console, parsed)}`,
+    body: html`${listTools({
+      path,
+      query,
+      searched: "an invoice, customer or subscription id",
+      states: { label: "Status", choices: statusChoices(parsed, figures, visit) },
+      filters: actionFilters(parsed, person.zone),
+      figures: figuresText(figures),
+      views,
+    })}
+${page.rows.length > 0 ? listTable("Recovery actions", await actionColumns(db, merchantId, page.rows, person.zone), page.rows, order, visit) : isFiltered ? emptyNotice("No action matches these filters.") : noActionsNotice(visit, ingestCommand(console.baseUrl, console.caPath), console.caPath)}
+${pager(page, total, ({ cursorAt, id }) => [cursorAt, id], visit)}`,
   };
+}
+
+interface Figures {
+  /** null if a search found too much to count. */
+  byStatus: ReadonlyMap<ActionStatus, number> | null;
+  total: number | null;
+  /** null if there is too much to add. */
+  sums: Awaited<ReturnType<typeof sumActions>> | null;
+}
+
+async function readFigures(tx: Tx, merchantId: string, listing: ActionListing): Promise<Figures> {
+  const counts = await readCounts(tx, merchantId, listing);
+  const canAdd = counts.total !== null && counts.total <= COUNTED_MAX;
+  return { ...counts, sums: canAdd ? await sumActions(tx, merchantId, listing) : null };
+}
+
+async function readCounts(tx: Tx, merchantId: string, listing: ActionListing): Promise<Omit<Figures, "sums">> {
+  if (listing.found && "range" in listing.found) return { byStatus: null, total: null };
+  const byStatus = await countByStatus(tx, merchantId, listing);
+  const { status } = listing.filters;
+  return { byStatus, total: status === undefined ? sumOf(byStatus.values()) : (byStatus.get(status) ?? 0) };
+}
+
+const sumOf = (counts: Iterable<number>) => [...counts].reduce((sum, n) => sum + n, 0);
+
+const figuresText = ({ total, sums }: Figures) =>
+  total === null
+    ? "Many actions match. A longer start finds fewer."
+    : [
+        `${formatCount(total)} ${total === 1 ? "action" : "actions"}`,
+        ...(sums ?? []).map(({ amount, currency }) => formatMoney(BigInt(amount), currency)),
+      ].join(", ");
+
+/** Statuses that occur, and the chosen one. */
+function statusChoices({ filters }: ParsedListing, { byStatus }: Figures, { path, query }: Visit) {
+  const count = (n: number | undefined) => byStatus !== null && html`<span class="count">${formatCount(n ?? 0)}</span>`;
+  const shown = ACTION_STATUSES.filter(
+    (each) => byStatus === null || byStatus.has(each) || filters.status === STATUS_PREFIX + each,
+  );
+  return [
+    {
+      words: html`All ${count(sumOf(byStatus?.values() ?? []))}`,
+      href: listHref(path, query, { status: null }),
+      isCurrent: filters.status === undefined,
+    },
+    ...shown.map((each) => ({
+      words: html`${capitalize(toSpacedWords(each))} ${count(byStatus?.get(each))}`,
+      href: listHref(path, query, { status: STATUS_PREFIX + each }),
+      isCurrent: filters.status === STATUS_PREFIX + each,
+    })),
+  ];
+}
+
+const capitalize = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
+
+function actionFilters({ filters }: ParsedListing, zone: string): ListFilter[] {
+  const value = (name: string) => filters[name] ?? null;
+  const text = (name: string, label: string, more = {}): ListFilter => ({
+    name,
+    label,
+    words: value(name),
+    field: formField({ label, name, ...more }),
+  });
+  const time = (name: string, label: string): ListFilter => ({
+    ...text(name, label, { type: "datetime-local" }),
+    words: filters[name] ? formatTime(new Date(filters[name]), zone) : null,
+  });
+  const types = ACTION_TYPES.map((each) => [TYPE_PREFIX + each, toSpacedWords(each)] as const);
+  return [
+    {
+      name: "type",
+      label: "Type",
+      words: filters.type ? toSpacedWords(filters.type.slice(TYPE_PREFIX.length)) : null,
+      field: selectField("Type", "type", [["", "any"], ...types], ""),
+    },
+    text("currency", "Currency", { maxlength: 3, placeholder: "EUR" }),
+    {
+      ...text("cardCountry", "Card country", { maxlength: 2, placeholder: "DE" }),
+      words: countryName(value("cardCountry")),
+    },
+    time("executedAfter", "Executed after"),
+    time("executedBefore", "Executed before"),
+    text("invoiceId", "Invoice"),
+    text("customerId", "Customer"),
+    text("subscriptionId", "Subscription"),
+    { ...text("transactionId", "Transaction"), field: null },
+  ];
+}
+
+function apiMenu({ baseUrl, caPath }: Console, { params, prefix }: ParsedListing): Html {
+  const curl = `${curlCommand(caPath)} "${baseUrl}/v1/recovery_actions${params.size > 0 ? `?${params}` : ""}"`;
+  return drop(
+    "By the API",
+    html`${prefix !== null && html`<p class="soft">The API has no search by the start of an id.</p>`}${caPath && html`<p class="soft">${CA_HINT}</p>`}${copyableText("Command", curl)}`,
+    "end",
+  );
 }
 
 const noActionsNotice = ({ may }: Visit, command: string, caPath: string | null) =>
   html`<div class="empty"><p>No actions yet. Dunlin plans the first one when your billing system pushes an unpaid invoice. ${may("keys") ? html`<a href="/org/api_keys">Create a key for it</a>.` : "An owner, admin or developer can create a key for it."}</p>${commandHint(command, caPath && CA_HINT)}</div>`;
 
-const STATUS_KINDS: Partial<Record<ActionStatus, "good" | "bad" | "warn">> = {
+const STATUS_KINDS: Partial<Record<ActionStatus, StateKind>> = {
   SUCCEEDED: "good",
   FAILED: "bad",
   DELIVERY_FAILED: "bad",
-  SENT: "warn",
-  SCHEDULED: "warn",
+  EXPIRED: "warn",
+  SCHEDULED: "tide",
 };
 export const actionState = (status: ActionStatus) => stateLabel(toSpacedWords(status), STATUS_KINDS[status] ?? "");
 
-async function actionTable(tx: Tx, merchantId: string, rows: readonly ListedAction[], zone: string): Promise<HtmlPart> {
+async function actionColumns(
+  tx: Tx,
+  merchantId: string,
+  rows: readonly ListedAction[],
+  zone: string,
+): Promise<ListColumn<ListedAction>[]> {
   const invoices = await findInvoices(tx, merchantId, [...new Set(rows.map(({ invoiceId }) => invoiceId))]);
   // As of the plan, if it was stored.
   const amount = ({ invoiceId, amountDue, currency }: ListedAction) => {
@@ -135,27 +229,31 @@ async function actionTable(tx: Tx, merchantId: string, rows: readonly ListedActi
       ? invoice && formatMoney(invoice.amount, invoice.currency)
       : formatMoney(amountDue, currency);
   };
-  return table(
-    "Recovery actions",
-    [
-      { head: "Created", cell: ({ createdAt }) => timeElement(new Date(createdAt), zone) },
-      { head: "Type", cell: ({ type }) => html`<span class="whole">${toSpacedWords(type)}</span>` },
-      { head: "Status", cell: ({ status }) => actionState(status) },
-      { head: "Planned for", cell: ({ idealRetryTime }) => timeElement(new Date(idealRetryTime), zone) },
-      {
-        head: "Executed",
-        cell: ({ executedAt }) => timeElement(executedAt === null ? null : new Date(executedAt), zone),
-      },
-      { head: "Invoice", cell: ({ invoiceId }) => invoiceLink(invoiceId) },
-      { head: "Customer", cell: ({ customerId }) => html`<span class="id" title="${customerId}">${customerId}</span>` },
-      { head: "Amount", cell: amount, numeric: true },
-      {
-        head: "Country",
-        cell: ({ cardCountry }) => cardCountry && html`<span class="whole">${countryName(cardCountry)}</span>`,
-      },
-    ],
-    rows,
-  );
+  const time = (at: string | null) => timeElement(at === null ? null : new Date(at), zone);
+  return [
+    { head: "Created", cell: ({ createdAt }) => time(createdAt), place: "d", orderBy: "created_at" },
+    { head: "Invoice", cell: ({ invoiceId }) => invoiceLink(invoiceId), place: "a" },
+    {
+      head: "Customer",
+      cell: ({ customerId }) => customerLink(customerId),
+      isOptional: true,
+    },
+    { head: "Type", cell: ({ type }) => html`<span class="whole">${toSpacedWords(type)}</span>` },
+    {
+      head: "Status",
+      cell: ({ status, type }) => html`${actionState(status)}${onlyOnPhone(toSpacedWords(type))}`,
+      place: "c",
+    },
+    { head: "Planned for", cell: ({ idealRetryTime }) => time(idealRetryTime) },
+    { head: "Executed", cell: ({ executedAt }) => time(executedAt), orderBy: "executed_at", isOptional: true },
+    { head: "Updated", cell: ({ updatedAt }) => time(updatedAt), orderBy: "updated_at", isOptional: true },
+    {
+      head: "Card",
+      cell: ({ cardCountry }) => cardCountry && html`<abbr title="${countryName(cardCountry)!}">${cardCountry}</abbr>`,
+      isOptional: true,
+    },
+    { head: "Amount", cell: amount, isNumeric: true, place: "b" },
+  ];
 }
 
 const HEADINGS = [
@@ -179,9 +277,12 @@ const HEADINGS = [
 ];
 
 async function* csvPages(tx: Tx, merchantId: string, listing: ActionListing, zone: string) {
-  const { total, actions } = await readFirstPage(tx, merchantId, listing, CSV_PAGE_ROWS);
-  for (let rows = actions; ; ) {
-    const last = rows.at(-1);
+  const total = (await readCounts(tx, merchantId, listing)).total ?? 0;
+  let last: ListedAction | undefined;
+  for (;;) {
+    const cursor = last ? { at: last.cursorAt, id: last.id } : null;
+    const rows = await readPageAfter(tx, merchantId, listing, cursor, total, CSV_PAGE_ROWS);
+    last = rows.at(-1);
     if (!last) return;
     const invoices = await findInvoices(tx, merchantId, [...new Set(rows.map(({ invoiceId }) => invoiceId))]);
     yield rows.map((row) => {
@@ -206,6 +307,5 @@ async function* csvPages(tx: Tx, merchantId: string, listing: ActionListing, zon
         row.reasons.join(" "),
       ];
     });
-    rows = await readPageAfter(tx, merchantId, listing, { at: last.cursorAt, id: last.id }, total, CSV_PAGE_ROWS);
   }
 }

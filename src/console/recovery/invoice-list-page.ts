@@ -1,34 +1,58 @@
 import { endingBefore, requestedBefore } from "../../attention/list-attention.ts";
 import { formatMajorUnits } from "../../domain/currency.ts";
+import type { Tx } from "../../postgres/database.ts";
+import { findCasesByPrefix } from "../../tables/id-prefix.ts";
 import { listConflicts } from "../../tables/invoice-conflicts.ts";
 import {
   ATTENTION_FILTERS,
   type AttentionFilter,
+  countByOutcome,
+  INVOICE_ORDERS,
   type InvoiceFilter,
+  type InvoiceOrder,
   type ListedInvoice,
   listInvoices,
   OUTCOMES,
   type Outcome,
-  type OutcomeSum,
   sumInvoices,
 } from "../../tables/invoice-list.ts";
 import { redirectToCanonicalQuery } from "../canonical-query.ts";
 import type { Console } from "../console.ts";
-import { invoiceLink } from "../deliveries/delivery-list-page.ts";
-import { type Html, html } from "../html.ts";
+import { customerLink, invoiceLink } from "../deliveries/delivery-list-page.ts";
+import { html } from "../html.ts";
+import { PageError } from "../page-error.ts";
 import type { Page } from "../page-layout.ts";
-import { enumReader, identifierReader, parsePageQuery, utcTimeReader, uuidReader, withQuery } from "../page-query.ts";
+import {
+  enumReader,
+  identifierReader,
+  isUuid,
+  parsePageQuery,
+  utcTimeReader,
+  uuidReader,
+  withQuery,
+} from "../page-query.ts";
+import { loadViewMenu } from "../saved-view-routes.ts";
 import { readInPages, sendCsv } from "../show/csv-export.ts";
 import { formField, selectField } from "../show/form-fields.ts";
-import { formatCount, formatMoney } from "../show/number-format.ts";
-import { stateLabel, toSpacedWords } from "../show/state-labels.ts";
-import { emptyNotice, pageLinks, table } from "../show/table.ts";
-import { formatZonedIso, timeElement, toDatetimeLocal } from "../show/time-format.ts";
+import { icon } from "../show/icons.ts";
+import { filtersOf, type ListColumn, type ListFilter, listHref, listTable, listTools } from "../show/list-page.ts";
+import {
+  COUNTED_MAX,
+  formatCountUpTo,
+  type ListPosition,
+  pager,
+  readListRows,
+  readPosition,
+} from "../show/list-paging.ts";
+import { formatMoney } from "../show/number-format.ts";
+import { type StateKind, stateLabel, toSpacedWords } from "../show/state-labels.ts";
+import { emptyNotice } from "../show/table.ts";
+import { formatTime, formatZonedIso, timeElement } from "../show/time-format.ts";
 import type { Visit } from "../visit.ts";
 import { CONFLICTS_SHOWN, conflictList } from "./conflict-list.ts";
 
-const PAGE_ROWS = 50;
 const CSV_PAGE_ROWS = 1_000;
+const USUAL_ORDER = "opened_at";
 
 const CONTRADICTORY = "contradictory";
 /** Contradictory invoices may have no case, so they are a list of their own. */
@@ -39,8 +63,15 @@ const ATTENTION_LABELS: Readonly<Record<AttentionFilter | typeof CONTRADICTORY, 
   large: "large",
   contradictory: "contradictory data",
 };
+const ATTENTION_LIMITS: Readonly<Record<AttentionFilter, (now: Date) => Date>> = {
+  ending: endingBefore,
+  card_change: requestedBefore,
+  large: (now) => now,
+};
 
+const textReader = (text: string) => text;
 const QUERY_READERS = {
+  q: identifierReader,
   outcome: enumReader(OUTCOMES),
   invoiceId: identifierReader,
   customerId: identifierReader,
@@ -50,24 +81,11 @@ const QUERY_READERS = {
   endedFrom: utcTimeReader,
   endedTo: utcTimeReader,
   attention: enumReader([...ATTENTION_FILTERS, CONTRADICTORY]),
+  orderBy: enumReader(INVOICE_ORDERS),
+  orderDirection: enumReader(["asc", "desc"]),
   before: uuidReader,
-};
-
-/** Contradictory invoices have no rows in the file. */
-const CSV_QUERY_READERS = { ...QUERY_READERS, attention: enumReader(ATTENTION_FILTERS) };
-
-type PageQuery = ReturnType<typeof parsePageQuery<typeof QUERY_READERS>>;
-
-/** Rows that need attention now. */
-function toFilter({ before: _, attention, ...filter }: PageQuery, now: Date): InvoiceFilter {
-  if (attention === undefined || attention === CONTRADICTORY) return filter;
-  return { ...filter, attention: { kind: attention, before: ATTENTION_LIMITS[attention](now) } };
-}
-
-const ATTENTION_LIMITS: Readonly<Record<AttentionFilter, (now: Date) => Date>> = {
-  ending: endingBefore,
-  card_change: requestedBefore,
-  large: (now) => now,
+  after: textReader,
+  back: textReader,
 };
 
 const OUTCOME_LABELS: Record<Outcome, string> = {
@@ -78,8 +96,8 @@ const OUTCOME_LABELS: Record<Outcome, string> = {
   stopped: "nothing to recover",
   watched: "observed",
 };
-const OUTCOME_KINDS: Record<Outcome, "good" | "bad" | "warn" | ""> = {
-  open: "warn",
+const OUTCOME_KINDS: Record<Outcome, StateKind> = {
+  open: "tide",
   recovered: "good",
   paid: "good",
   lost: "bad",
@@ -96,33 +114,37 @@ export function invoiceListRoutes(console: Console) {
       redirectToCanonicalQuery(visit, { times: ["endedFrom", "endedTo"], uppercase: ["currency"] }) ??
       listPage(visit, console.ports.now()),
   );
-  console.page("/invoices.csv", null, ({ db, query, merchantId, person: { zone }, reply }) => {
-    const asked = parsePageQuery(query, CSV_QUERY_READERS);
-    const { before } = asked;
-    const filter = toFilter(asked, console.ports.now());
+  console.page("/invoices.csv", null, async ({ db, query, merchantId, person: { zone }, reply }) => {
+    const { filter, orderBy, isAscending, position } = await readListing(db, merchantId, query, console.ports.now());
+    const start = position.isBack ? null : position.cursor;
     const pages = readInPages(
       CSV_PAGE_ROWS,
-      (last: ListedInvoice | null) => listInvoices(db, merchantId, filter, last?.caseId ?? before, CSV_PAGE_ROWS),
-      (row) => [
-        row.invoiceId,
-        row.customerId,
-        row.subscriptionId,
-        row.outcome,
-        row.endReason,
-        row.amount,
-        formatMajorUnits(row.amount, row.currency),
-        row.currency,
-        row.openedAt.toISOString(),
-        formatZonedIso(row.openedAt, zone),
-        row.endedAt?.toISOString() ?? null,
-        row.endedAt && formatZonedIso(row.endedAt, zone),
-        row.requestedRetries,
-        row.nextAt?.toISOString() ?? null,
-      ],
+      (last: ListedInvoice | null) => {
+        const after = last ? { key: last.cursorKey, id: last.caseId } : (start ?? undefined);
+        return listInvoices(db, merchantId, filter, { orderBy, isAscending, after }, CSV_PAGE_ROWS);
+      },
+      (row) => csvCells(row, zone),
     );
     return sendCsv(reply, "invoices.csv", HEADINGS, pages);
   });
 }
+
+const csvCells = (row: ListedInvoice, zone: string) => [
+  row.invoiceId,
+  row.customerId,
+  row.subscriptionId,
+  row.outcome,
+  row.endReason,
+  row.amount,
+  formatMajorUnits(row.amount, row.currency),
+  row.currency,
+  row.openedAt.toISOString(),
+  formatZonedIso(row.openedAt, zone),
+  row.endedAt?.toISOString() ?? null,
+  row.endedAt && formatZonedIso(row.endedAt, zone),
+  row.requestedRetries,
+  row.nextAt?.toISOString() ?? null,
+];
 
 const HEADINGS = [
   "invoice_id",
@@ -141,81 +163,212 @@ const HEADINGS = [
   "next_action_at_utc",
 ];
 
-async function listPage({ db, query, path, merchantId, person: { zone } }: Visit, now: Date): Promise<Page> {
-  const asked = parsePageQuery(query, QUERY_READERS);
-  const { before } = asked;
-  if (asked.attention === CONTRADICTORY) {
-    const { conflicts, total } = await listConflicts(db, merchantId, CONTRADICTORY_SHOWN);
-    return {
-      title: "Invoices",
-      body: conflictList(conflicts, total, zone) ?? emptyNotice("No invoice has contradictory data."),
-    };
-  }
-  const filter = toFilter(asked, now);
-  const isFiltered = query.size > 0;
-  const [sums, readRows, contradicted] = await Promise.all([
-    // A sum of all cases ever would be slow and of no use.
-    before === undefined ? sumInvoices(db, merchantId, isFiltered ? filter : { outcome: "open" }) : null,
-    listInvoices(db, merchantId, filter, before, PAGE_ROWS + 1),
-    before === undefined && !isFiltered ? listConflicts(db, merchantId, CONFLICTS_SHOWN) : null,
-  ]);
-  const rows = readRows.slice(0, PAGE_ROWS);
-  const next = readRows.length > PAGE_ROWS ? withQuery(path, query, { before: rows.at(-1)!.caseId }) : null;
+interface Listing {
+  filter: InvoiceFilter;
+  orderBy: InvoiceOrder;
+  isAscending: boolean;
+  position: ListPosition;
+}
+
+async function readListing(tx: Tx, merchantId: string, query: URLSearchParams, now: Date): Promise<Listing> {
+  const {
+    q,
+    orderBy = USUAL_ORDER,
+    orderDirection,
+    before,
+    after: _,
+    back: __,
+    attention,
+    ...rest
+  } = parsePageQuery(query, QUERY_READERS);
+  if (orderBy === "amount" && rest.currency === undefined)
+    throw new PageError(400, 'The order "amount" needs the filter "currency".', "orderBy");
+  if (attention === CONTRADICTORY) throw new PageError(400, "Contradictory invoices have no file.", "attention");
+  const found = q === undefined ? undefined : await findCasesByPrefix(tx, merchantId, q);
+  // So that counts, too, leave out cases that this order leaves out.
+  const endedFrom = rest.endedFrom ?? (orderBy === "ended_at" ? new Date(0) : undefined);
   return {
-    title: "Invoices",
-    tools: html`<a class="button" href="${withQuery("/invoices.csv", query, { before: null })}">Export CSV</a>`,
-    body: html`${sums && summaryLine(sums, isFiltered)}
-${contradicted && conflictList(contradicted.conflicts, contradicted.total, zone)}
-${filterForm(asked, isFiltered, zone)}
-${rows.length > 0 ? invoiceTable(rows, zone) : isFiltered ? emptyNotice("No invoice in recovery matches these filters.") : emptyNotice("No invoice has been in recovery yet. A case opens when an unpaid invoice is pushed.")}
-${pageLinks(before === undefined, withQuery(path, query, { before: null }), next)}`,
+    filter: {
+      ...{ ...rest, endedFrom, found },
+      ...(attention && { attention: { kind: attention, before: ATTENTION_LIMITS[attention](now) } }),
+    },
+    orderBy,
+    isAscending: orderDirection === "asc",
+    position:
+      before === undefined
+        ? readPosition(query, (key, id) => isUuid(id) && KEY_PATTERNS[orderBy].test(key))
+        : { cursor: { key: "", id: before, number: null }, isBack: false },
   };
 }
 
-function summaryLine(sums: readonly OutcomeSum[], isFiltered: boolean): Html {
-  const cases = sums.reduce((total, { n }) => total + n, 0);
-  const byCurrency = Map.groupBy(sums, ({ currency }) => currency);
-  const amounts = [...byCurrency].map(([currency, each]) =>
-    formatMoney(
-      each.reduce((total, { amount }) => total + BigInt(amount), 0n),
-      currency,
+const KEY_PATTERNS: Readonly<Record<InvoiceOrder, RegExp>> = {
+  opened_at: /^$/,
+  ended_at: /^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{6}Z$/,
+  amount: /^\d{1,18}$/,
+};
+
+async function listPage(visit: Visit, now: Date): Promise<Page> {
+  const { db, query, path, merchantId, person } = visit;
+  if (query.get("attention") === CONTRADICTORY) {
+    const { conflicts, total } = await listConflicts(db, merchantId, CONTRADICTORY_SHOWN);
+    const body = conflictList(conflicts, total, person.zone) ?? emptyNotice("No invoice has contradictory data.");
+    return { title: "Invoices", body };
+  }
+  const { filter, orderBy, isAscending, position } = await readListing(db, merchantId, query, now);
+  const isFiltered = filtersOf(query).size > 0;
+  const [figures, page, conflicts, views] = await Promise.all([
+    readFigures(db, merchantId, filter),
+    readListRows(position, (cursor, isBack, limit) =>
+      listInvoices(
+        db,
+        merchantId,
+        filter,
+        { orderBy, isAscending: isAscending !== isBack, after: cursor ?? undefined },
+        limit,
+      ),
     ),
-  );
-  return html`<p class="lead">${formatCount(cases)} ${cases === 1 ? "case" : "cases"} ${isFiltered ? `${cases === 1 ? "matches" : "match"} these filters` : "in recovery now"}</p>
-<p>${amounts.length > 0 && html`For ${amounts.join(", ")}.`} This list leaves out invoices that were never in recovery. Find one by its id.</p>`;
+    position.cursor === null && !isFiltered ? listConflicts(db, merchantId, CONFLICTS_SHOWN) : null,
+    loadViewMenu(visit),
+  ]);
+  const order = { orderBy, isAscending, usual: USUAL_ORDER };
+  return {
+    title: "Invoices",
+    tools: html`<a class="button" href="${withQuery("/invoices.csv", filtersOf(query), {})}">${icon("down")}CSV</a>`,
+    body: html`${conflicts && conflictList(conflicts.conflicts, conflicts.total, person.zone)}
+${listTools({
+  path,
+  query,
+  searched: "an invoice, customer or subscription id",
+  states: { label: "Outcome", choices: outcomeChoices(filter, figures, visit) },
+  filters: invoiceFilters(filter, query, person.zone),
+  figures: figuresText(figures),
+  views,
+})}
+${page.rows.length > 0 ? listTable("Invoices", invoiceColumns(person.zone, onlyCurrency(filter, figures)), page.rows, order, visit) : isFiltered ? emptyNotice(html`No invoice in recovery matches these filters.${filter.invoiceId && html` <a href="/invoices/${encodeURIComponent(filter.invoiceId)}">Open this invoice</a>`}`) : emptyNotice("No invoice has been in recovery yet. A case opens when an unpaid invoice is pushed.")}
+${pager(page, figures.total === null ? null : formatCountUpTo(figures.total), ({ cursorKey, caseId }) => [cursorKey, caseId], visit)}
+<p class="soft small">This list leaves out invoices that were never in recovery. <a href="/search">Find one by its id</a>.</p>`,
+  };
 }
 
-const filterForm = (filter: PageQuery, isFiltered: boolean, zone: string): Html => html`
-<form method="get" class="filters" data-search>
-${selectField("Outcome", "outcome", [["", "any"], ...OUTCOMES.map((each) => [each, OUTCOME_LABELS[each]] as const)], filter.outcome ?? "")}
-${formField({ label: "Invoice", name: "invoiceId", value: filter.invoiceId ?? "" })}
-${formField({ label: "Customer", name: "customerId", value: filter.customerId ?? "" })}
-${formField({ label: "Subscription", name: "subscriptionId", value: filter.subscriptionId ?? "" })}
-${formField({ label: "Currency", name: "currency", value: filter.currency ?? "", maxlength: 3, placeholder: "EUR" })}
-${formField({ label: "Ended from", name: "endedFrom", type: "datetime-local", value: filter.endedFrom ? toDatetimeLocal(filter.endedFrom, zone) : "" })}
-${formField({ label: "Ended before", name: "endedTo", type: "datetime-local", value: filter.endedTo ? toDatetimeLocal(filter.endedTo, zone) : "" })}
-${selectField("Needs attention", "attention", [["", "any"], ...Object.entries(ATTENTION_LABELS)], filter.attention ?? "")}
-<button>Filter</button>${isFiltered && html`<a class="button" href="/invoices">Clear</a>`}${
-  filter.invoiceId &&
-  html`<a class="button" href="/invoices/${encodeURIComponent(filter.invoiceId)}">Open this invoice</a>`
-}</form>`;
+interface Figures {
+  /** Up to one more than COUNTED_MAX each; null if a search found too much to count. */
+  byOutcome: ReadonlyMap<Outcome, number> | null;
+  total: number | null;
+  /** By currency; null if there is too much to add. */
+  sums: ReadonlyMap<string, bigint> | null;
+}
 
-const invoiceTable = (rows: readonly ListedInvoice[], zone: string) =>
-  table(
-    "Invoices",
-    [
-      { head: "Invoice", cell: ({ invoiceId }) => invoiceLink(invoiceId) },
-      { head: "Customer", cell: ({ customerId }) => html`<span class="id" title="${customerId}">${customerId}</span>` },
-      { head: "Amount", cell: ({ amount, currency }) => formatMoney(amount, currency), numeric: true },
-      {
-        head: "Outcome",
-        cell: (row) =>
-          html`${outcomeState(row.outcome)}${row.outcome === "lost" && html` <small>${toSpacedWords(row.endReason!)}</small>`}`,
-      },
-      { head: "In recovery since", cell: ({ openedAt }) => timeElement(openedAt, zone) },
-      { head: "Ended", cell: ({ endedAt }) => timeElement(endedAt, zone) },
-      { head: "Retries", cell: ({ requestedRetries }) => requestedRetries, numeric: true },
-      { head: "Next action", cell: ({ nextAt }) => timeElement(nextAt, zone) },
-    ],
-    rows,
-  );
+async function readFigures(tx: Tx, merchantId: string, filter: InvoiceFilter): Promise<Figures> {
+  if (filter.found && "range" in filter.found) return { byOutcome: null, total: null, sums: null };
+  const byOutcome = await countByOutcome(tx, merchantId, filter, COUNTED_MAX);
+  const total = filter.outcome === undefined ? sumOf(byOutcome.values()) : (byOutcome.get(filter.outcome) ?? 0);
+  if (total > COUNTED_MAX) return { byOutcome, total, sums: null };
+  const sums = new Map<string, bigint>();
+  for (const { currency, amount } of await sumInvoices(tx, merchantId, filter))
+    sums.set(currency, (sums.get(currency) ?? 0n) + BigInt(amount));
+  return { byOutcome, total, sums };
+}
+
+const sumOf = (counts: Iterable<number>) => [...counts].reduce((sum, n) => sum + n, 0);
+
+const figuresText = ({ total, sums }: Figures) =>
+  total === null
+    ? "Many cases match. A longer start finds fewer."
+    : [
+        `${formatCountUpTo(total)} ${total === 1 ? "case" : "cases"}`,
+        ...[...(sums ?? [])].map(([currency, amount]) => formatMoney(amount, currency)),
+      ].join(", ");
+
+/** Amounts of several currencies have no order. */
+const onlyCurrency = ({ currency }: InvoiceFilter, { sums }: Figures): string | null =>
+  currency ?? (sums?.size === 1 ? [...sums.keys()][0]! : null);
+
+/** Outcomes that occur, and the chosen one. */
+function outcomeChoices({ outcome }: InvoiceFilter, { byOutcome }: Figures, { path, query }: Visit) {
+  const count = (n: number | undefined) =>
+    byOutcome !== null && html`<span class="count">${formatCountUpTo(n ?? 0)}</span>`;
+  return [
+    {
+      words: html`All ${count(sumOf(byOutcome?.values() ?? []))}`,
+      href: listHref(path, query, { outcome: null }),
+      isCurrent: outcome === undefined,
+    },
+    ...OUTCOMES.filter((each) => byOutcome === null || byOutcome.has(each) || each === outcome).map((each) => ({
+      words: html`${SEGMENT_WORDS[each]} ${count(byOutcome?.get(each))}`,
+      href: listHref(path, query, { outcome: each }),
+      isCurrent: each === outcome,
+    })),
+  ];
+}
+
+const SEGMENT_WORDS: Readonly<Record<Outcome, string>> = {
+  open: "In recovery",
+  recovered: "Recovered",
+  paid: "Paid without",
+  lost: "Not recovered",
+  stopped: "Nothing to recover",
+  watched: "Observed",
+};
+
+function invoiceFilters(filter: InvoiceFilter, query: URLSearchParams, zone: string): ListFilter[] {
+  const text = (name: "currency" | "invoiceId" | "customerId" | "subscriptionId", label: string, more = {}) => ({
+    name,
+    label,
+    words: filter[name] ?? null,
+    field: formField({ label, name, ...more }),
+  });
+  const time = (name: "endedFrom" | "endedTo", label: string) => ({
+    name,
+    label,
+    words: query.get(name) && filter[name] ? formatTime(filter[name], zone) : null,
+    field: formField({ label, name, type: "datetime-local" }),
+  });
+  const attention = query.get("attention") as keyof typeof ATTENTION_LABELS | null;
+  const needed = query.get("orderBy") === "amount" ? ["orderBy", "orderDirection"] : [];
+  return [
+    { ...text("currency", "Currency", { maxlength: 3, placeholder: "EUR" }), needed },
+    time("endedFrom", "Ended from"),
+    time("endedTo", "Ended before"),
+    {
+      name: "attention",
+      label: "Needs attention",
+      words: attention && ATTENTION_LABELS[attention],
+      field: selectField("Needs attention", "attention", [["", "any"], ...Object.entries(ATTENTION_LABELS)], ""),
+    },
+    text("invoiceId", "Invoice"),
+    text("customerId", "Customer"),
+    text("subscriptionId", "Subscription"),
+  ];
+}
+
+/** @param currency  of all rows; null: there are several */
+const invoiceColumns = (zone: string, currency: string | null): ListColumn<ListedInvoice>[] => [
+  { head: "Invoice", cell: ({ invoiceId }) => invoiceLink(invoiceId), place: "a" },
+  {
+    head: "Customer",
+    cell: ({ customerId }) => customerLink(customerId),
+    isOptional: true,
+  },
+  {
+    head: "Outcome",
+    cell: (row) =>
+      html`${outcomeState(row.outcome)}${row.outcome === "lost" && html` <small>${toSpacedWords(row.endReason!)}</small>`}`,
+    place: "c",
+  },
+  {
+    head: "In recovery since",
+    cell: ({ openedAt }) => timeElement(openedAt, zone),
+    place: "d",
+    orderBy: USUAL_ORDER,
+  },
+  { head: "Ended", cell: ({ endedAt }) => timeElement(endedAt, zone), orderBy: "ended_at" },
+  { head: "Retries", cell: ({ requestedRetries }) => requestedRetries, isNumeric: true, isOptional: true },
+  { head: "Next action", cell: ({ nextAt }) => timeElement(nextAt, zone), isOptional: true },
+  {
+    head: "Amount",
+    cell: ({ amount, currency: own }) => formatMoney(amount, own),
+    isNumeric: true,
+    place: "b",
+    ...(currency !== null && { orderBy: "amount", orderFilters: { currency } }),
+  },
+];

@@ -112,8 +112,7 @@ test("numbers on the overview are the exact sums of their rows for each currency
   assert.doesNotMatch(page, /uplift|extra revenue/i, "without a holdout nothing is claimed");
   const link = /href="(\/invoices\?outcome=recovered&amp;endedFrom=[^"]+)"/.exec(page)![1]!.replaceAll("&amp;", "&");
   const rows = (await browser.get(link)).body;
-  assert.match(rows, /2 cases match these filters/);
-  assert.ok(rows.includes("USD\u00a0180,143,985,094,819.82"));
+  assert.match(rows, />2 cases, USD.180,143,985,094,819\.82/);
   const all = (await browser.get(link.replace("&currency=USD", ""))).body;
   assert.ok(all.includes("JPY\u00a01,234, KWD\u00a01.234, USD\u00a0180,143,985,094,819.82"));
 });
@@ -153,7 +152,7 @@ test("an invoice paid without an instruction does not count as recovered", async
     page,
     /Paid without an instruction<\/dt><dd class="value"><a[^>]+>USD[^<]+<\/a><\/dd><dd class="note">1 invoice</,
   );
-  assert.match((await browser.get("/invoices?outcome=paid")).body, /1 case matches these filters/);
+  assert.match((await browser.get("/invoices?outcome=paid")).body, />1 case,/);
   assert.match((await browser.get("/invoices?outcome=recovered")).body, /No invoice in recovery matches/);
 });
 
@@ -177,7 +176,7 @@ test("an invoice in the merchant's arm never counts as Dunlin's, and the page li
     page,
     /Paid without an instruction<\/dt><dd class="value"><a[^>]+>[^<]+<\/a><\/dd><dd class="note">0 invoices</,
   );
-  assert.match((await browser.get("/invoices?outcome=watched")).body, /1 case matches these filters/);
+  assert.match((await browser.get("/invoices?outcome=watched")).body, />1 case,/);
 });
 
 test("the overview announces shadow mode, and an invoice shows what Dunlin would do and had considered", async () => {
@@ -193,7 +192,7 @@ test("the overview announces shadow mode, and an invoice shows what Dunlin would
   assert.doesNotMatch(overview, /Start an experiment/, "what is refused is not offered");
   const page = (await browser.get("/invoices/in_a")).body;
   assert.match(page, /Shadow mode: Dunlin would request a retry at <time[\s\S]*The numbers/);
-  assert.match((await browser.get("/invoices?outcome=watched")).body, /2 cases match these filters/);
+  assert.match((await browser.get("/invoices?outcome=watched")).body, />2 cases,/);
 });
 
 test("the overview starts its days and weeks in the viewer's zone", async () => {
@@ -224,10 +223,10 @@ test("the action list has the API's filters, and shows the same query as a comma
   const { merchant, browser } = await shop();
   await push(merchant, unpaid("in_a"), unpaid("in_b", { currency: "EUR", customerId: "cus_2" }));
   const all = (await browser.get("/actions")).body;
-  assert.match(all, /2 actions/);
-  assert.match(all, /Germany/);
+  assert.match(all, />2 actions,/);
+  assert.match(all, /<abbr title="Germany">DE</);
   const page = (await browser.get("/actions?customerId=cus_2&orderBy=updated_at")).body;
-  assert.match(page, /1 action matches these filters/);
+  assert.match(page, />1 action,/);
   assert.match(page, /v1\/recovery_actions\?customerId=cus_2&amp;orderBy=updated_at&quot;/);
   for (const [query, says] of [
     ["currency=euro", /currency must be/],

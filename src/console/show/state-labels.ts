@@ -1,13 +1,13 @@
 import type { DeliveryState } from "../../tables/delivery-states.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
 
-type StateKind = "good" | "warn" | "bad" | "";
+export type StateKind = "good" | "warn" | "bad" | "tide" | "";
 
 /** Color alone is not accessible. */
 export const stateLabel = (words: HtmlPart, kind: StateKind): Html => html`<span class="tag ${kind}">${words}</span>`;
 
 const DELIVERY_KINDS: Record<DeliveryState, StateKind> = {
-  waiting: "warn",
+  waiting: "tide",
   delivered: "good",
   exhausted: "bad",
   withdrawn: "",

@@ -27,3 +27,8 @@ export function facetsPattern({ cardCountry, currency, type, status }: Facets): 
 
 export const wasExecutedSql = (facets: string) =>
   `right(${facets}, 1) in ('${STATUS_CODE.SUCCEEDED}', '${STATUS_CODE.FAILED}')`;
+
+const STATUS_OF_CODE = new Map(Object.entries(STATUS_CODE).map(([status, code]) => [code, status as ActionStatus]));
+
+/** @param code  the last character of `facets` */
+export const statusOfCode = (code: string): ActionStatus => STATUS_OF_CODE.get(code)!;

@@ -34,21 +34,24 @@ export async function readFirstPage(tx: Tx, merchantId: string, listing: ActionL
   return { total: rows[0]!.total, actions: toListedActions(rows) };
 }
 
+/** @param cursor  null: the first page */
 export async function readPageAfter(
   tx: Tx,
   merchantId: string,
   listing: ActionListing,
-  cursor: Cursor,
+  cursor: Cursor | null,
   total: number,
   limit: number,
 ) {
   const text = buildListingSql(merchantId, listing);
-  return toListedActions(await readPage(tx, "next", text, cursor, `${text.parameter(total)}::int8`, limit));
+  return toListedActions(
+    await readPage(tx, cursor === null ? "known" : "next", text, cursor, `${text.parameter(total)}::int8`, limit),
+  );
 }
 
 async function readPage(
   tx: Tx,
-  kind: "first" | "next",
+  kind: "first" | "known" | "next",
   listing: ListingSql,
   cursor: Cursor | null,
   total: string,
@@ -73,7 +76,7 @@ async function readPage(
    ) found on true
    ${listing.orderClause("found.at")}`;
   // Two owners are rare, and every connection keeps its statements.
-  const name = listing.owners.length > 1 ? "" : `list_${kind}_${listing.name}_${rowLimit}`;
+  const name = listing.owners.length > 1 || listing.name === "" ? "" : `list_${kind}_${listing.name}_${rowLimit}`;
   // An owner's best index depends on how many actions it has.
   const statement = listing.owners.length > 0 ? prepared(name, text) : preparedGeneric(name, text);
   const found = (await tx.run<PageRow>(statement, listing.values)).rows;

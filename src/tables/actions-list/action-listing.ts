@@ -1,4 +1,5 @@
 import type { ActionStatus, ActionType } from "../../domain/recovery-action.ts";
+import { type Found, ownedByRangeSql } from "../id-prefix.ts";
 import { facetsPattern } from "./action-facets.ts";
 
 export const LISTING_ORDERS = ["executed_at", "created_at", "updated_at"] as const;
@@ -28,6 +29,8 @@ export interface ActionListing {
   filters: ActionFilters;
   orderBy: ListingOrder;
   descending: boolean;
+  /** Cases that a search found. */
+  found?: Found;
 }
 
 /** Columns with few actions per value. */
@@ -39,7 +42,7 @@ const OWNER_COLUMNS = {
 } as const;
 
 export interface ListingSql {
-  /** Same name, same statement text. */
+  /** Same name, same statement text. Empty: planned for each call. */
   name: string;
   /** `$1` is the merchant. */
   values: unknown[];
@@ -65,7 +68,10 @@ export interface TimeBounds {
   until: string;
 }
 
-export function buildListingSql(merchantId: string, { filters, orderBy, descending }: ActionListing): ListingSql {
+export function buildListingSql(
+  merchantId: string,
+  { filters, orderBy, descending, found }: ActionListing,
+): ListingSql {
   const values: unknown[] = [merchantId];
   const parameter = (value: unknown) => `$${values.push(value)}`;
   const requestedOwners = Object.entries(OWNER_COLUMNS).filter(
@@ -74,6 +80,7 @@ export function buildListingSql(merchantId: string, { filters, orderBy, descendi
   const owners = requestedOwners.map(
     ([field, column]) => `${column} = ${parameter(filters[field as keyof typeof OWNER_COLUMNS])}`,
   );
+  if (found) owners.push(foundSql(found, parameter));
   const pattern = facetsPattern(filters);
   const facets = pattern === null ? null : `${parameter(pattern)}::text`;
   const executed = executedBoundsSql(filters, parameter);
@@ -87,7 +94,7 @@ export function buildListingSql(merchantId: string, { filters, orderBy, descendi
     direction,
   ];
   return {
-    name: parts.filter((part) => part !== null).join("_"),
+    name: found ? "" : parts.filter((part) => part !== null).join("_"),
     values,
     parameter,
     orderBy,
@@ -99,6 +106,11 @@ export function buildListingSql(merchantId: string, { filters, orderBy, descendi
     onlyExecuted,
   };
 }
+
+const foundSql = (found: Found, parameter: (value: unknown) => string) =>
+  "ids" in found
+    ? `case_id = any(${parameter(found.ids)}::uuid[])`
+    : ownedByRangeSql(parameter(found.range.from), parameter(found.range.to));
 
 function executedBoundsSql(
   { executedAfter, executedBefore }: ActionFilters,

@@ -5,8 +5,8 @@ import { type CountedBucket, type SignedSpan, splitExecutionRange } from "./exec
 
 /** Adds up stored counts. Counts one by one only an owner's actions and a range's edges. */
 export function totalSql(listing: ListingSql): string {
-  const { owners, facets, executed, onlyExecuted } = listing;
-  const matches = facets === null ? "" : `and facets like ${facets}`;
+  const { owners, executed, onlyExecuted } = listing;
+  const matches = matchesSql(listing);
   if (owners.length > 0) return `(select count(*) from recovery_actions where ${conditionsSql(listing)})`;
   if (executed === null)
     return `(select coalesce(sum(actions), 0)::int8 from action_counts
@@ -24,6 +24,49 @@ export function totalSql(listing: ListingSql): string {
         select count(*) as actions from recovery_actions
         where merchant_id = $1 and executed_at >= s.since and executed_at < s.before ${matches}
       ) c)`;
+}
+
+const matchesSql = ({ facets }: ListingSql) => (facets === null ? "" : `and facets like ${facets}`);
+
+/** Rows of `code`, a status, and `actions`, which may be zero. Cheap as the total is. */
+export function statusCountsSql(listing: ListingSql): string {
+  const { owners, executed, onlyExecuted } = listing;
+  const matches = matchesSql(listing);
+  const code = "right(facets, 1) as code";
+  if (owners.length > 0)
+    return `select ${code}, count(*)::int8 as actions from recovery_actions where ${conditionsSql(listing)} group by 1`;
+  if (executed === null)
+    return `select ${code}, sum(actions)::int8 as actions from action_counts
+      where merchant_id = $1 ${matches} ${onlyExecuted ? `and ${wasExecutedSql("facets")}` : ""} group by 1`;
+  const { counted, edges } = splitExecutionRange(executed.from, executed.to);
+  return `select code, sum(sign * actions)::int8 as actions from (
+      select s.sign, c.* from ${spansSql(listing, counted)}
+      cross join lateral (
+        select ${code}, sum(actions) as actions from executed_counts
+        where span = s.kind and merchant_id = $1 and starts_at >= s.since and starts_at < s.before ${matches} group by 1
+      ) c
+      union all
+      select s.sign, c.* from ${spansSql(listing, edges)}
+      cross join lateral (
+        select ${code}, count(*) as actions from recovery_actions
+        where merchant_id = $1 and executed_at >= s.since and executed_at < s.before ${matches} group by 1
+      ) c
+    ) spans where ${executed.first} < ${executed.last} group by 1`;
+}
+
+/** Rows of `currency` and `amount`: as planned, else the invoice's. Reads every action of the list. */
+export function sumsSql(listing: ListingSql): string {
+  const { owners, facets } = listing;
+  const byFacets = owners.length === 0 && facets !== null;
+  const conditions = byFacets
+    ? `${conditionsSql(listing, "", "facets")} and facets = any(array(
+         select facets from action_counts where merchant_id = $1 and actions > 0 and facets like ${facets}))`
+    : conditionsSql(listing);
+  return `select case when r.amount_due is null then i.currency else r.currency end as currency,
+      sum(coalesce(r.amount_due, i.amount))::text as amount
+    from (select invoice_id, amount_due, currency from recovery_actions where ${conditions} offset 0) r
+    left join invoices i on r.amount_due is null and i.merchant_id = $1 and i.id = r.invoice_id
+    group by 1 having sum(coalesce(r.amount_due, i.amount)) is not null order by 1`;
 }
 
 /** As parameters, so that every range shares one statement. */

@@ -1,0 +1,106 @@
+// Lists in the browser: search, filters, order, pages and saved views.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { BrowserContext, Page } from "playwright-core";
+import { type ConsoleStage, openConsoleStage } from "./console-server.ts";
+
+let stage: ConsoleStage;
+let context: BrowserContext;
+let page: Page;
+before(async () => {
+  stage = await openConsoleStage();
+  context = await stage.as("viewer", { javaScriptEnabled: false, viewport: { width: 1440, height: 600 } });
+  page = await context.newPage();
+});
+after(() => stage?.close());
+
+const listed = () => page.locator("tbody th").allInnerTexts();
+
+test("a search, a state and a filter add up in the address, and each chip removes its own", async () => {
+  await page.goto("/actions");
+  const all = (await listed()).length;
+  assert.equal(all, 25);
+  await page.getByLabel("Start of an invoice, customer or subscription id").fill("in_106");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/q=in_106/);
+  assert.ok((await listed()).every((id) => id.startsWith("in_106")));
+  await page.getByRole("link", { name: /^Scheduled/ }).click();
+  await page.getByText("Add a filter").click();
+  await page.getByLabel("Card country").fill("kw");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  const { searchParams } = new URL(page.url());
+  assert.deepEqual(Object.fromEntries(searchParams), {
+    cardCountry: "KW",
+    q: "in_106",
+    status: "RECOVERY_ACTION_STATUS_SCHEDULED",
+  });
+  assert.ok((await listed()).length > 0);
+  await page.getByRole("link", { name: "Remove the filter Card country: Kuwait" }).click();
+  await page.getByRole("link", { name: "Remove the filter Id starts with in_106" }).click();
+  assert.equal(new URL(page.url()).search, "?status=RECOVERY_ACTION_STATUS_SCHEDULED");
+  await page.getByRole("link", { name: "Clear" }).click();
+  assert.equal(new URL(page.url()).search, "");
+});
+
+test("Next and Previous lead back to the same rows", async () => {
+  await page.goto("/invoices");
+  const first = await listed();
+  await page.getByRole("link", { name: "Next" }).click();
+  assert.match(await page.locator(".pager").innerText(), /^26 to 50 of \d+/);
+  assert.ok((await listed()).every((id) => !first.includes(id)));
+  await page.getByRole("link", { name: "Previous" }).click();
+  assert.deepEqual(await listed(), first);
+  assert.equal(await page.getByRole("link", { name: "Previous" }).count(), 0);
+});
+
+test("a head sorts the list, says so, and stays in sight", async () => {
+  await page.goto("/invoices?currency=USD");
+  await page.getByRole("link", { name: "Amount" }).click();
+  assert.equal(await page.locator("th[aria-sort]").innerText(), "Amount");
+  assert.equal(await page.locator("th[aria-sort]").getAttribute("aria-sort"), "descending");
+  const amounts = async () =>
+    (await page.locator("tbody td.b").allInnerTexts()).map((text) => Number(text.replace(/[^\d.]/g, "")));
+  const descending = await amounts();
+  assert.deepEqual(
+    descending,
+    descending.toSorted((a, b) => b - a),
+  );
+  await page.locator("th[aria-sort] a").click();
+  assert.deepEqual(await amounts(), descending.toReversed());
+  await page.goto("/actions");
+  const top = async () => (await page.locator("thead").boundingBox())!.y;
+  assert.ok((await top()) > 100);
+  await page.locator(".pager").scrollIntoViewIfNeeded();
+  const [head] = await page.locator("thead th").all();
+  assert.ok(Math.abs((await head!.boundingBox())!.y) < 2);
+});
+
+test("a view is saved, opened and deleted without scripts", async () => {
+  await page.goto("/actions?cardCountry=DE");
+  await page.locator("summary", { hasText: "Views" }).click();
+  await page.getByLabel("Save these filters as").fill("German cards");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.waitForURL(/cardCountry=DE/);
+  await page.goto("/actions");
+  await page.locator("summary", { hasText: "Views" }).click();
+  await page.getByRole("link", { name: "German cards" }).click();
+  assert.equal(new URL(page.url()).search, "?cardCountry=DE");
+  await page.locator("summary", { hasText: "Views" }).click();
+  await page.getByRole("button", { name: "Delete the view German cards" }).click();
+  await page.locator("summary", { hasText: "Views" }).click();
+  assert.equal(await page.getByRole("link", { name: "German cards" }).count(), 0);
+});
+
+test("the search of the frame goes straight to an invoice, and lists what begins alike", async () => {
+  await page.goto("/overview");
+  const field = page.locator(".rail [name=q]");
+  await field.fill("in_1060");
+  await field.press("Enter");
+  await page.waitForURL(/\/invoices\/in_1060$/);
+  await page.locator(".rail [name=q]").fill("in_106");
+  await page.locator(".rail [name=q]").press("Enter");
+  await page.waitForURL(/\/search\?q=in_106$/);
+  assert.match(await page.locator("main").innerText(), /Invoices 8\+/);
+  await page.getByRole("link", { name: "More invoices" }).click();
+  assert.equal((await listed()).length, 10);
+});
