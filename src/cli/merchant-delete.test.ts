@@ -76,6 +76,7 @@ const REST = [
   `insert into people (id, email, name, created_at) select id, 'only-' || bucket || '@example.com', 'P', created_at from merchants
    union all select '00000000-0000-7000-8000-00000000000b', 'both@example.com', 'B', '2026-01-01'`,
   "insert into members select m.id, p.id, 'owner', m.created_at from merchants m join people p on p.id = m.id or p.name = 'B'",
+  "insert into saved_views select merchant_id, person_id, '/actions', 'v', '', created_at from members",
   "insert into sessions select sha256(person_id::text::bytea || merchant_id::text::bytea), person_id, merchant_id, created_at, created_at from members",
   "insert into identities select 'https://id.example', id::text, id, created_at from people",
 ];
