@@ -87,6 +87,7 @@ const REST = [
   `insert into notices (merchant_id, id, person_id, subject, body, created_at, due_at)
    select merchant_id, gen_random_uuid(), person_id, 's', 'b', created_at, created_at from members
    union all select id, gen_random_uuid(), null, 's', 'b', created_at, created_at from merchants`,
+  "insert into saved_views select merchant_id, person_id, '/actions', 'v', '', created_at from members",
   "insert into sessions select sha256(person_id::text::bytea || merchant_id::text::bytea), person_id, merchant_id, created_at, created_at from members",
   "insert into identities select 'https://id.example', id::text, id, created_at from people",
 ];

@@ -199,7 +199,7 @@ function apiMenu({ baseUrl, caPath }: Console, { params, prefix }: ParsedListing
   return drop(
     "By the API",
     html`${prefix !== null && html`<p class="soft">The API has no search by the start of an id.</p>`}${caPath && html`<p class="soft">${CA_HINT}</p>`}${copyableText("Command", curl)}`,
-    "end",
+    "end api-menu",
   );
 }
 
