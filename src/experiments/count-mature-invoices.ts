@@ -20,6 +20,7 @@ import {
   talliesOf,
 } from "../tables/experiment-results.ts";
 import { dueExperiments, lockDueExperiment, rescheduleExperiment } from "../tables/experiments.ts";
+import type { TallyLookup } from "./statistics/arm-checks.ts";
 import { analyzeExperiment, type InterimAnalysis } from "./statistics/interim-analysis.ts";
 import { countCustomer, emptyTally } from "./statistics/tally.ts";
 
@@ -92,15 +93,19 @@ async function analyzeNow(
 ): Promise<InterimAnalysis> {
   const tallies = await talliesOf(tx, merchantId, experiment.id);
   const [previous = null] = await listInterimAnalyses<InterimAnalysis>(tx, merchantId, experiment.id, 1);
-  const byCell = new Map(tallies.map((tally) => [cellKey(tally), tally]));
   return analyzeExperiment(
     experiment,
-    (phase, arm, half, measure) => byCell.get(cellKey({ phase, arm, half, measure })),
+    lookUpTallies(tallies),
     tallies.map(({ measure }) => measure),
     waiting,
     previous,
     now,
   );
+}
+
+export function lookUpTallies(tallies: readonly CellTally[]): TallyLookup {
+  const byCell = new Map(tallies.map((tally) => [cellKey(tally), tally]));
+  return (phase, arm, half, measure) => byCell.get(cellKey({ phase, arm, half, measure }));
 }
 
 type CellId = Pick<CellTally, "phase" | "arm" | "half" | "measure">;

@@ -23,6 +23,22 @@ export interface ExperimentPlan {
   margin?: number | undefined;
 }
 
+/** Fills in the defaults. */
+export const plannedExperiment = (
+  { windowDays }: Merchant,
+  plan: ExperimentPlan,
+  startedAt: Date,
+): Omit<Experiment, "id" | "salt"> => ({
+  name: plan.name,
+  share: plan.share ?? 0.5,
+  startedAt,
+  comparedFrom: new Date(startedAt.getTime() + (plan.calibrationDays ?? 0) * DAY_MS),
+  stoppedAt: null,
+  maturityDays: plan.maturityDays ?? Math.min(windowDays + REPORTING_GRACE_DAYS, MAX_MATURITY_DAYS),
+  primary: plan.primary ?? COUNT_MEASURE,
+  margin: plan.margin ?? 0.03,
+});
+
 const shadowModeMessage = ({ name }: Merchant) =>
   `${name} is in shadow mode: Dunlin sends nothing to its endpoint, so an experiment has nothing to compare. Turn shadow mode off first.`;
 
@@ -41,18 +57,10 @@ export async function startExperiment(
   // The lock keeps shadow mode from starting at the same time.
   const merchant = (await lockMerchant(tx, merchantId))!;
   if (merchant.shadow) return shadowModeMessage(merchant);
-  const startedAt = ports.now();
   const experiment: Experiment = {
+    ...plannedExperiment(merchant, plan, ports.now()),
     id: ports.newId(),
-    name: plan.name,
     salt: ports.randomBytes(16).toString("hex"),
-    share: plan.share ?? 0.5,
-    startedAt,
-    comparedFrom: new Date(startedAt.getTime() + (plan.calibrationDays ?? 0) * DAY_MS),
-    stoppedAt: null,
-    maturityDays: plan.maturityDays ?? Math.min(merchant.windowDays + REPORTING_GRACE_DAYS, MAX_MATURITY_DAYS),
-    primary: plan.primary ?? COUNT_MEASURE,
-    margin: plan.margin ?? 0.03,
   };
   if (!(await insertExperiment(tx, merchant.id, experiment))) return null;
   const { share, comparedFrom, maturityDays, primary, margin } = experiment;

@@ -170,3 +170,28 @@ const WEEKS = prepared(
 export async function failedWeeks(tx: Tx, merchantId: string, experimentId: string, zone: string, from: Date) {
   return (await tx.run<FailedWeek>(WEEKS, [merchantId, experimentId, zone, from])).rows;
 }
+
+const LARGEST = prepared(
+  "largest_invoices",
+  `select count(*) as invoices, sum(amount)::text as amount, count(*) filter (where place <= ceil(invoices / 10.0)) as largest,
+     sum(amount) filter (where place <= ceil(invoices / 10.0))::text as "largestAmount"
+   from (select amount, row_number() over (order by amount desc) as place, count(*) over () as invoices
+         from experiment_invoices
+         where merchant_id = $1 and experiment_id = $2 and phase = 'comparison' and currency = $3 and recovered is not null) counted
+   having count(*) > 0`,
+);
+
+/** Minor units, as text because sums may exceed a number. */
+export interface LargestInvoices {
+  /** Counted invoices in the currency. */
+  invoices: number;
+  amount: string;
+  /** The largest tenth, rounded up. */
+  largest: number;
+  largestAmount: string;
+}
+
+/** Null without counted invoices. */
+export async function sumLargestInvoices(tx: Tx, merchantId: string, experimentId: string, currency: string) {
+  return (await tx.run<LargestInvoices>(LARGEST, [merchantId, experimentId, currency])).rows[0] ?? null;
+}

@@ -1,12 +1,13 @@
 import { COUNT_MEASURE, type Experiment, type Measure } from "../../domain/experiment.ts";
 import type { Comparison, InterimAnalysis } from "../../experiments/statistics/interim-analysis.ts";
 import { formatSharePoints } from "../../experiments/statistics/percentage-points.ts";
-import type { VerdictOutcome } from "../../experiments/statistics/verdict.ts";
+import { outcomeOf, type VerdictOutcome } from "../../experiments/statistics/verdict.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
 import { type Interval, type IntervalSide, intervalSide } from "../show/interval-plot.ts";
 import { formatMoney } from "../show/number-format.ts";
 import { stateLabel } from "../show/state-labels.ts";
 import { timeElement } from "../show/time-format.ts";
+import type { MeasureVerdict } from "./verdict-sentence.ts";
 
 export type KnownComparison = Comparison & {
   difference: number;
@@ -37,15 +38,14 @@ export function effectRange(comparison: Comparison, isVoid: boolean): Html {
 }
 
 const VERDICT_LABELS: Record<VerdictOutcome, readonly [words: string, kind: "good" | "bad" | "warn" | ""]> = {
-  better: ["recovers more", "good"],
-  worse: ["recovers less", "bad"],
-  alike: ["no difference", ""],
-  open: ["not clear yet", ""],
-  moving: ["difference changes over time", "warn"],
-  void: ["do not use", "bad"],
+  better: ["Recovers more", "good"],
+  worse: ["Recovers less", "bad"],
+  alike: ["No difference", ""],
+  open: ["Cannot tell yet", ""],
+  moving: ["Changes over time", "warn"],
+  void: ["Do not use", "bad"],
 };
 export const verdictState = (outcome: VerdictOutcome): Html => stateLabel(...VERDICT_LABELS[outcome]);
-export const verdictKind = (outcome: VerdictOutcome) => VERDICT_LABELS[outcome][1];
 
 export function experimentStatus(
   { startedAt, comparedFrom, stoppedAt }: Experiment,
@@ -66,6 +66,22 @@ export interface Uplift {
   /** In minor units, for charts. */
   values: { middle: number; low: number; high: number };
 }
+
+/** The count first, then money: the deciding currency, then those with the most customers. */
+export function orderComparisons(comparisons: readonly Comparison[]): Comparison[] {
+  const primary = comparisons[0]?.measure;
+  const rank = ({ measure }: Comparison) => (measure === COUNT_MEASURE ? 0 : measure === primary ? 1 : 2);
+  const customers = ({ dunlin, merchant }: Comparison) => (dunlin?.customers ?? 0) + (merchant?.customers ?? 0);
+  return comparisons.toSorted(
+    (a, b) => rank(a) - rank(b) || customers(b) - customers(a) || a.measure.localeCompare(b.measure),
+  );
+}
+
+export const measureVerdicts = ({ comparisons }: InterimAnalysis, margin: number): MeasureVerdict[] =>
+  orderComparisons(comparisons).map((comparison) => ({
+    measure: comparison.measure,
+    outcome: outcomeOf(comparison, margin),
+  }));
 
 const formatSignedMoney = (minor: number, currency: string) =>
   `${minor < 0 ? "−" : "+"}${formatMoney(Math.abs(minor), currency)}`;

@@ -5,17 +5,25 @@ import { listInterimAnalyses } from "../../tables/experiment-results.ts";
 import { listExperiments } from "../../tables/experiments.ts";
 import { findMerchant } from "../../tables/merchants.ts";
 import type { Console } from "../console.ts";
-import { html } from "../html.ts";
+import { type Html, html } from "../html.ts";
 import type { Page } from "../page-layout.ts";
 import { parsePageQuery } from "../page-query.ts";
 import { sendCsv } from "../show/csv-export.ts";
 import { formNotice } from "../show/form-fields.ts";
 import { formatCount, formatShare } from "../show/number-format.ts";
 import { stateLabel } from "../show/state-labels.ts";
-import { emptyNotice, table } from "../show/table.ts";
+import { emptyNotice } from "../show/table.ts";
 import { timeElement } from "../show/time-format.ts";
 import type { Visit } from "../visit.ts";
-import { effectRange, experimentStatus, verdictState } from "./experiment-effect.ts";
+import {
+  effectRange,
+  experimentStatus,
+  measureLabel,
+  measureVerdicts,
+  orderComparisons,
+  verdictState,
+} from "./experiment-effect.ts";
+import { verdictSentence } from "./verdict-sentence.ts";
 
 interface ExperimentRow {
   experiment: Experiment;
@@ -58,8 +66,7 @@ async function listPage({ ports }: Console, visit: Visit): Promise<Page> {
     tools: html`${start}${rows.length > 0 && html`<a class="button" href="/experiments.csv">Export CSV</a>`}`,
     body: html`${isShadow && formNotice("warn", "An experiment cannot start while shadow mode is on.")}${
       first
-        ? html`<p class="lead">${first.experiment.name} ${first.look && verdictState(first.look.verdict.outcome)}</p>
-<p class="text">${first.look?.verdict.words ?? "No results yet. Dunlin computes them within a minute of the start, and then once a day."}</p>
+        ? html`${latestLede(first)}
 ${experimentTable(rows, visit.person.zone, ports.now())}`
         : emptyNotice(
             html`No experiments yet. An experiment assigns some customers to your own system, to measure what Dunlin adds. There is no other reliable way to measure it.${visit.may("experiments") ? "" : " An owner or admin can start one here."}`,
@@ -69,34 +76,32 @@ ${experimentTable(rows, visit.person.zone, ports.now())}`
   };
 }
 
-const experimentTable = (rows: readonly ExperimentRow[], zone: string, now: Date) =>
-  table(
-    "Experiments",
-    [
-      {
-        head: "Experiment",
-        cell: ({ experiment: { id, name } }: ExperimentRow) => html`<a href="/experiments/${id}">${name}</a>`,
-      },
-      {
-        head: "State",
-        cell: ({ experiment }) =>
-          html`${experimentStatus(experiment, zone, now)}<br><small>since ${timeElement(experiment.startedAt, zone)}</small>`,
-      },
-      { head: "Dunlin's share", cell: ({ experiment }) => formatShare(experiment.share, 1), numeric: true },
-      { head: "Counted", cell: ({ look }) => (look ? formatCount(look.invoices.counted) : "–"), numeric: true },
-      {
-        head: "Effect in points",
-        cell: ({ look }) => look && effectRange(look.comparisons[0]!, look.verdict.outcome === "void"),
-      },
-      {
-        head: "Split",
-        cell: ({ look }) =>
-          look && (look.troubles.includes("split") ? stateLabel("wrong", "bad") : stateLabel("ok", "")),
-      },
-      { head: "Verdict", cell: ({ look }) => look && verdictState(look.verdict.outcome) },
-    ],
-    rows,
-  );
+function latestLede({ experiment, look }: ExperimentRow): Html {
+  const name = html`<a href="/experiments/${experiment.id}">${experiment.name}</a>`;
+  if (look === null)
+    return html`<p class="lede"><b>${name}:</b> no results yet. Dunlin computes them within a minute of the start, and then once a day.</p>`;
+  if (look.verdict.outcome === "void") return html`<p class="lede"><b>${name}:</b> ${look.verdict.words}</p>`;
+  return html`<p class="lede"><b>${name}: ${verdictSentence(measureVerdicts(look, experiment.margin), experiment.margin)}</b> ${look.verdict.words}</p>`;
+}
+
+function experimentTable(rows: readonly ExperimentRow[], zone: string, now: Date): Html {
+  const lines = rows.map(({ experiment, look }) => {
+    const isVoid = look?.verdict.outcome === "void";
+    const effects =
+      look &&
+      orderComparisons(look.comparisons).map(
+        (comparison) =>
+          html`<div>${effectRange(comparison, isVoid)} <small>${measureLabel(comparison.measure)}</small></div>`,
+      );
+    return html`<tr><th scope="row" class="a"><a href="/experiments/${experiment.id}">${experiment.name}</a></th>
+<td class="d">${experimentStatus(experiment, zone, now)}<span class="only-wide"><br><small>since ${timeElement(experiment.startedAt, zone)}</small></span></td>
+<td class="num">${formatShare(experiment.share, 1)}</td><td class="num">${look ? formatCount(look.invoices.counted) : "–"}</td>
+<td class="c">${effects}</td>
+<td>${look && (look.troubles.includes("split") ? stateLabel("wrong", "bad") : stateLabel("ok", ""))}</td>
+<td class="b">${look && verdictState(look.verdict.outcome)}</td></tr>\n`;
+  });
+  return html`<section class="card"><table class="rows" aria-label="Experiments"><thead><tr><th scope="col">Experiment</th><th scope="col">State</th><th scope="col" class="num">Dunlin's share</th><th scope="col" class="num">Counted</th><th scope="col">Effect in points</th><th scope="col">Split</th><th scope="col">Verdict</th></tr></thead><tbody>${lines}</tbody></table></section>`;
+}
 
 const HEADINGS = [
   "id",

@@ -173,28 +173,60 @@ test("an effect is shown with its range, and is green only when the whole range 
   const { merchant, browser } = await shop();
   const path = pathOf(await browser.post("/experiments", PLAN));
   await run(merchant, { dunlin: 75, merchant: 35 });
-  for (const page of [(await browser.get(path)).body, (await browser.get("/experiments")).body]) {
+  const detail = (await browser.get(path)).body;
+  assert.match(detail, /Dunlin recovers more invoices and more money than your own retries\./);
+  assert.match(
+    detail,
+    /By count <span class="soft small">decides<\/span><\/h2>[\s\S]{0,60}<span class="tag good">Recovers more/,
+  );
+  assert.match(detail, /class="figure mid good">\+\d+ invoices <span class="range">\+\d+ to \+\d+<\/span>/);
+  assert.match(detail, /class="figure mid good">\+EUR\u00a0[\d,]+ <span class="range">\+EUR\u00a0[\d,]+ to \+EUR/);
+  assert.doesNotMatch(detail, /Why they differ/);
+  for (const page of [detail, (await browser.get("/experiments")).body]) {
     assert.match(page, /class="effect good">\+\d+\.\d <small>\+\d+\.\d to \+\d+\.\d<\/small>/);
     assert.match(page, /Dunlin recovers more/);
   }
   const overview = (await browser.get("/overview")).body;
-  assert.match(overview, /What Dunlin added, measured by the experiment <a[^>]+>Holdout/);
-  assert.match(overview, /class="effect good">\+EUR\u00a0[\d,.]+<\/span> <small>between \+EUR\u00a0[\d,.]+ and \+EUR/);
+  assert.match(overview, /What Dunlin added[\s\S]*Experiment: <a[^>]+>Holdout/);
+  assert.match(
+    overview,
+    /class="figure mid good">\+EUR\u00a0[\d,.]+ <span class="range">between \+EUR\u00a0[\d,.]+ and \+EUR/,
+  );
 });
 
 test("money is not a headline when its range includes zero, even if the verdict on the count is clear", async () => {
   const { merchant, browser } = await shop();
-  await browser.post("/experiments", PLAN);
+  const path = pathOf(await browser.post("/experiments", PLAN));
   // Both arms recover half of the large invoices.
   const isLarge = (n: number) => Math.abs(((n * 37) % 100) - 49.5) > 27;
   await run(merchant, { dunlin: 75, merchant: 35 }, CUSTOMERS, (n) => (isLarge(n) ? 60_000 : 1_000));
   const { body: overview } = await browser.get("/overview");
   assert.match(
     overview,
-    /Measured by the number of invoices: <span class="tag good">recovers more<\/span> Dunlin recovers more/,
+    /Measured by the number of invoices: <span class="tag good">Recovers more<\/span> Dunlin recovers more/,
   );
-  assert.match(overview, /<li>EUR: not clear yet <small>between −EUR\u00a0[\d,.]+ and \+EUR/);
-  assert.doesNotMatch(overview, /class="effect/);
+  assert.match(
+    overview,
+    /class="figure mid ">[+−]EUR\u00a0[\d,.]+ <span class="range">between −EUR\u00a0[\d,.]+ and \+EUR/,
+  );
+  assert.match(overview, /<span class="tag">Not clear yet/);
+  assert.doesNotMatch(overview, /class="(effect|figure mid) good"/);
+  const detail = (await browser.get(path)).body;
+  assert.match(
+    detail,
+    /Dunlin recovers more invoices than your own retries; whether Dunlin recovers more money is not clear yet\./,
+  );
+  const [, money, count] = detail.split("<h2>By ");
+  assert.match(money!, /^money in EUR<\/h2>[\s\S]*<span class="tag ?">Cannot tell yet<[\s\S]*class="figure mid ">/);
+  assert.doesNotMatch(money!, /class="[^"]*good/);
+  assert.match(count!, /^count <[^>]+>decides<[\s\S]*<span class="tag good">Recovers more</);
+  const large = Array.from({ length: CUSTOMERS }, (_, n) => isLarge(n)).filter(Boolean).length;
+  const part = (100 * 60 * 60_000) / (large * 60_000 + (CUSTOMERS - large) * 1_000);
+  assert.match(
+    detail,
+    new RegExp(`Why they differ:</b> the largest 60 of 600 invoices in EUR hold ${part.toFixed(1)}% of the money, so`),
+  );
+  assert.match(detail, /You chose to decide by count\./);
 });
 
 test("a contradictory range is not shown as a success", async () => {
@@ -205,7 +237,7 @@ test("a contradictory range is not shown as a success", async () => {
   assert.match(page, /Cannot tell yet: Dunlin recovers between/);
   assert.match(page, /class="effect ">/);
   for (const body of [page, (await browser.get("/experiments")).body, (await browser.get("/overview")).body])
-    assert.doesNotMatch(body, /class="(effect|range|dot|lead verdict) good"/);
+    assert.doesNotMatch(body, /class="(effect|range|dot|lead verdict|figure mid|c-band|c-line) good"/);
 });
 
 test("the page makes no claim before invoices count, and says when the first results come", async () => {
@@ -263,7 +295,14 @@ test("a wrong split shows a red banner with an explanation instead of results", 
     /class="notice bad" role="alert">[\s\S]*The split is wrong\.[\s\S]*Dunlin's arm should have 50\.0% of the customers[\s\S]*Usual causes/,
   );
   assert.match(page, /class="effect void"/);
-  assert.doesNotMatch(page, /class="(effect|range|dot|lead verdict) good"/);
+  assert.match(page, /Can the arms be compared\?<\/h2>[\s\S]{0,60}<span class="tag bad">No</);
+  assert.match(
+    page,
+    /The split is not as planned: \d+ and \d+ customers, \d+\.\d% against 50\.0%\.<\/span><[^>]+>p &lt; 0\.001/,
+  );
+  const main = page.split("<main")[1]!;
+  assert.doesNotMatch(main, /(EUR|€)\u00a0?[\d+−]|class="figure|>Money failed</, "no amount");
+  assert.doesNotMatch(page, /class="(effect|range|dot|lead verdict|figure mid) good"/);
   const overview = (await browser.get("/overview")).body;
   assert.match(overview, /class="notice bad"[^>]*>The experiment <a[^>]+>Holdout<\/a> cannot show what Dunlin added/);
   assert.doesNotMatch(overview, /class="effect/);

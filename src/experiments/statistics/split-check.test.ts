@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isSplitImbalanced } from "./split-check.ts";
+import { isSplitImbalanced, splitPValue } from "./split-check.ts";
 
 const ALPHA = 0.009;
 
@@ -39,4 +39,17 @@ test("the check stays exact for millions of customers", () => {
   assert.equal(isSplitImbalanced(0.9, 9_000_000, 10_000_000, ALPHA), false);
   assert.equal(isSplitImbalanced(0.9, 9_006_000, 10_000_000, ALPHA), true);
   assert.equal(isSplitImbalanced(0.5, 0, 0, ALPHA), false);
+});
+
+test("the p-value is the level at which the split is just reported", () => {
+  for (const [share, treated, customers] of [
+    [0.5, 5_400, 10_000],
+    [0.9, 880, 1_000],
+    [0.5, 500, 1_000],
+  ] as const) {
+    const p = splitPValue(share, treated, customers);
+    assert.ok(p > 0 && p <= 1);
+    assert.equal(isSplitImbalanced(share, treated, customers, p * 1.001), p < 1);
+    assert.equal(isSplitImbalanced(share, treated, customers, p * 0.999), false);
+  }
 });

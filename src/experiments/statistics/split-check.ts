@@ -5,19 +5,29 @@ const DETECTED_IMBALANCE = 0.01;
  * Whether the arms do not match `share`. Valid at any time: a correct split is ever reported with a probability of at most
  * `alpha`.
  *
+ * @param treated  how many of `customers` are in the arm
+ */
+export const isSplitImbalanced = (share: number, treated: number, customers: number, alpha: number): boolean =>
+  splitEvidence(share, treated, customers) > -Math.log(alpha);
+
+/** Returns the smallest `alpha` at which the split would be reported, at most 1. It may be read at any time. */
+export const splitPValue = (share: number, treated: number, customers: number): number =>
+  Math.min(1, Math.exp(-splitEvidence(share, treated, customers)));
+
+/**
  * Compares the likelihoods under nearby shares with the one under `share`. By Ville's inequality the mean ratio is rarely large.
  * Exact, so it also holds for small arms.
  *
- * @param treated  how many of `customers` are in the arm
+ * @returns the logarithm of the ratio
  */
-export function isSplitImbalanced(share: number, treated: number, customers: number, alpha: number): boolean {
+function splitEvidence(share: number, treated: number, customers: number): number {
   const untreated = customers - treated;
   // Nearby shares follow a beta distribution with mean `share` and standard deviation DETECTED_IMBALANCE.
   const concentration = (share * (1 - share)) / DETECTED_IMBALANCE ** 2 - 1;
   const [a, b] = [share * concentration, (1 - share) * concentration];
-  const evidence =
-    logBeta(a + treated, b + untreated) - logBeta(a, b) - treated * Math.log(share) - untreated * Math.log1p(-share);
-  return evidence > -Math.log(alpha);
+  return (
+    logBeta(a + treated, b + untreated) - logBeta(a, b) - treated * Math.log(share) - untreated * Math.log1p(-share)
+  );
 }
 
 const logBeta = (a: number, b: number) => logGamma(a) + logGamma(b) - logGamma(a + b);

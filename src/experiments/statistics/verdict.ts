@@ -1,9 +1,9 @@
 import { DAY_MS, WEEK_MS } from "../../domain/durations.ts";
 import { type Arm, type CellTotals, COUNT_MEASURE, type Experiment } from "../../domain/experiment.ts";
-import { ALPHA_BY_CHECK, type ArmProblem } from "./arm-checks.ts";
-import { varianceFor } from "./confidence-sequence.ts";
+import type { ArmProblem } from "./arm-checks.ts";
 import type { Comparison } from "./interim-analysis.ts";
 import { formatMarginPoints, formatSharePoints } from "./percentage-points.ts";
+import { invoicesForWidth } from "./sample-size.ts";
 import { CUSTOMERS_MIN } from "./tally.ts";
 
 /**
@@ -37,6 +37,18 @@ const PROBLEM_TEXT: Record<ArmProblem, string> = {
   halves_merchant: "the two halves of the merchant's arm differ, although both were treated alike",
 };
 
+/** Returns what one measure says by itself. Whether the arms can be compared is not its concern. */
+export function outcomeOf(
+  { difference, lower, upper }: Pick<Comparison, "difference" | "lower" | "upper">,
+  margin: number,
+): Exclude<VerdictOutcome, "void"> {
+  if (difference === null) return "open";
+  if (lower > upper) return "moving";
+  if (lower > 0) return "better";
+  if (upper < 0) return "worse";
+  return lower > -margin && upper < margin ? "alike" : "open";
+}
+
 /** @param arms  totals of the primary measure */
 export function decideVerdict(
   experiment: Experiment,
@@ -46,7 +58,6 @@ export function decideVerdict(
   invoices: InvoiceCounts,
   at: Date,
 ): Verdict {
-  const { lower, upper } = comparison;
   const { margin } = experiment;
   if (problems.length > 0)
     return finalVerdict(
@@ -55,16 +66,19 @@ export function decideVerdict(
     );
   if (comparison.difference === null) return verdictTooEarly(experiment, arms, invoices, at);
   const range = rangeText(comparison, margin);
-  if (lower > upper)
+  const outcome = outcomeOf(comparison, margin);
+  if (outcome === "moving")
     return finalVerdict(
-      "moving",
+      outcome,
       "The difference changed during the experiment, so no single number describes it. See the effect by day.",
     );
-  if (lower > 0) return finalVerdict("better", `Dunlin recovers more than the merchant's own system: ${range}.`);
-  if (upper < 0) return finalVerdict("worse", `Dunlin recovers less than the merchant's own system: ${range}.`);
-  if (lower > -margin && upper < margin)
+  if (outcome === "better")
+    return finalVerdict(outcome, `Dunlin recovers more than the merchant's own system: ${range}.`);
+  if (outcome === "worse")
+    return finalVerdict(outcome, `Dunlin recovers less than the merchant's own system: ${range}.`);
+  if (outcome === "alike")
     return finalVerdict(
-      "alike",
+      outcome,
       `No difference that matters (${formatMarginPoints(margin)} points or more): ${range}.`,
     );
   const weeksMore = estimateWeeksUntilVerdict(experiment, comparison, invoices, at);
@@ -122,7 +136,7 @@ function estimateWeeksUntilVerdict(
 ): number | null {
   const size = Math.abs(comparison.difference!);
   const width = Math.max(size, margin - size);
-  const needed = counted * (comparison.variance! / varianceFor(width, margin, ALPHA_BY_CHECK.difference));
+  const needed = invoicesForWidth(counted, comparison.variance!, width, margin);
   const entered = counted + waiting;
   if (stoppedAt !== null && needed > entered) return null;
   const invoicesPerMs = entered / ((stoppedAt ?? at).getTime() - comparedFrom.getTime());
