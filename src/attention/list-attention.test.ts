@@ -152,7 +152,7 @@ test("cases whose window ends within three days are listed with those on their l
     { currency: "USD", amount: "300" },
   ]);
   assert.equal(await count(), 1);
-  assert.match(await page(item!.href), />2 cases match these filters</);
+  assert.match(await page(item!.href), />2 cases, /);
 });
 
 test("card changes that have no answer for five days are listed while the case is open", async () => {
@@ -166,7 +166,7 @@ test("card changes that have no answer for five days are listed while the case i
   assert.equal(item!.detail, "Dunlin requested the oldest 6 days ago.");
   assert.deepEqual([item!.count, item!.money], [1, [{ currency: "EUR", amount: "4000" }]]);
   assert.equal(await count(), 1);
-  assert.match(await page(item!.href), />1 case matches these filters</);
+  assert.match(await page(item!.href), />1 case, /);
 });
 
 test("invoices with contradictory data are listed, also without a case", async () => {
@@ -182,7 +182,7 @@ test("invoices with contradictory data are listed, also without a case", async (
   assert.deepEqual([item!.count, item!.money], [2, [{ currency: "EUR", amount: "187" }]]);
   assert.equal(await count(), 1);
   assert.match(await page(item!.href), /2 invoices need review/);
-  assert.match(await page("/invoices.csv?attention=contradictory"), /must be one of ending, card_change, large/);
+  assert.match(await page("/invoices.csv?attention=contradictory"), /Contradictory invoices have no file/);
   assert.equal((await page("/invoices.csv?attention=ending")).trim().split("\n").length, 1);
 });
 
@@ -210,7 +210,7 @@ test("large invoices are listed once a merchant says which amount is large", asy
   assert.equal(item!.title, "1 large invoice is in recovery");
   assert.equal(item!.detail, "Large means at least EUR 500.00.");
   assert.deepEqual(item!.money, [{ currency: "EUR", amount: "50000" }]);
-  assert.match(await page(item!.href), />1 case matches these filters</);
+  assert.match(await page(item!.href), />1 case, /);
 });
 
 test("the list begins with what is broken", async () => {

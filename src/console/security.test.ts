@@ -24,6 +24,7 @@ const OPEN = [
   "/join/oidc",
   "/console.css",
   "/console.js",
+  "/inter.woff2",
 ];
 OPEN.push("/console.svg", "/sign-out");
 
@@ -114,7 +115,7 @@ test("every response forbids frames, foreign scripts and sniffing, including ref
       assert.equal(reply.headers["x-frame-options"], "DENY", name);
       assert.equal(reply.headers["x-content-type-options"], "nosniff", name);
       assert.equal(reply.headers["cross-origin-opener-policy"], "same-origin", name);
-      const isFile = /^\/console\./.test(route.url);
+      const isFile = /^\/(console\.|inter\.woff2)/.test(route.url);
       if (!isFile) assert.equal(reply.headers["cache-control"], "no-store", name);
     }
 });

@@ -33,6 +33,7 @@ const KEPT_TABLES = [
     "action_counts",
     "executed_counts",
     "recovery_sums",
+    "saved_views",
     "reporting_rates",
     "experiments",
     "experiment_looks",

@@ -84,7 +84,7 @@ test("the page explains how to connect an account when none is connected, and re
   assert.deepEqual(await audited(), []);
   assert.equal((await findMerchant(at.db, merchant.id))!.shadow, true);
   assert.equal((await owner.get(`${PAGE}?x=1`)).statusCode, 400);
-  assert.match((await owner.get("/overview")).body, /<a href="\/connection">Connection<\/a>/);
+  assert.match((await owner.get("/overview")).body, /<a href="\/connection"[^>]*>[\s\S]*?Connection</);
   const measured = await shop();
   const plan = { name: "Earlier" };
   await at.db.transaction((tx) => startExperiment(tx, measured.merchant.id, plan, COMMAND_LINE_ACTOR, at.ports));
@@ -441,10 +441,10 @@ test("a connector that runs is shown as failing when Stripe has answered no poll
   await store.writeCursor("last-poll", at.ports.now().toISOString());
   at.clock.serviceMs += 10 * MINUTE_MS;
   await report();
-  assert.match(await page(), /class="state good">running</);
+  assert.match(await page(), /class="tag good">running</);
   at.clock.serviceMs += 1;
   const late = await page();
-  assert.match(late, /class="state bad">failing<[\s\S]*Stripe has answered no poll since <time/);
+  assert.match(late, /class="tag bad">failing<[\s\S]*Stripe has answered no poll since <time/);
   assert.match(late, /<code>npx dunlin connect stripe --check<\/code>/);
 });
 

@@ -237,7 +237,7 @@ test("a contradictory range is not shown as a success", async () => {
   assert.match(page, /Cannot tell yet: Dunlin recovers between/);
   assert.match(page, /class="effect ">/);
   for (const body of [page, (await browser.get("/experiments")).body, (await browser.get("/overview")).body])
-    assert.doesNotMatch(body, /class="(effect|range|dot|lead verdict|figure mid|c-band|c-line) good"/);
+    assert.doesNotMatch(body, /class="(effect|range|c-point|lead verdict|figure mid|c-band|c-line) good"/);
 });
 
 test("the page makes no claim before invoices count, and says when the first results come", async () => {
