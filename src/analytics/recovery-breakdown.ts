@@ -22,9 +22,9 @@ export interface Breakdown {
 }
 
 /**
- * Recovery by a dimension, of cases that first failed in a span.
+ * Sums the cases that first failed in a span, by a dimension.
  *
- * @param designEffect  of `measureDesignEffect`
+ * @param designEffect  from `measureDesignEffect`
  */
 export async function breakDownRecovery(
   tx: Tx,
@@ -66,7 +66,7 @@ export function rateInterval(part: number, whole: number, designEffect: number):
   return shareInterval({ share, effective, error: Math.sqrt((share * (1 - share)) / effective) });
 }
 
-/** Orders of a breakdown's rows. */
+/** How rows can be ordered. */
 export const BREAKDOWN_SORTS = ["failed", "recovered", "left", "rate", "n", "value"] as const;
 export type BreakdownSort = (typeof BREAKDOWN_SORTS)[number];
 

@@ -1,17 +1,17 @@
 import { type MinorUnits, minorDigitsOf } from "../domain/currency.ts";
 import type { ReportingRates } from "../tables/reporting-rates.ts";
 
-/** Digits behind the point of a rate that count. */
+/** Further digits behind a rate's point are dropped. */
 const RATE_DIGITS = 10;
 
-/** Decimal text, such as "1.17", as a whole number of 10^-10. */
+/** Decimal text, such as "1.17", counted in 10^-10. */
 function scaleRate(rate: string): bigint {
   const [whole = "0", fraction = ""] = rate.split(".");
   return BigInt(whole + fraction.padEnd(RATE_DIGITS, "0").slice(0, RATE_DIGITS));
 }
 
 /**
- * Sums of one currency, or of several at the merchant's rates.
+ * Adds amounts in several currencies, at the merchant's rates.
  *
  * @returns minor units of the reporting currency; null if a rate is missing
  */
@@ -38,11 +38,11 @@ const divideRounded = (value: bigint, by: bigint): bigint =>
 export interface ReportingView {
   /** In which amounts are shown. */
   currency: string;
-  /** Whether amounts of other currencies are converted and added. */
+  /** Whether amounts in other currencies are converted and added. */
   isConverted: boolean;
-  /** Currencies of the merchant's cases, the most frequent first. */
+  /** In which the merchant has cases, the most frequent first. */
   currencies: readonly string[];
-  /** Whether a view of all currencies is possible. */
+  /** Whether all currencies can be added. */
   canConvert: boolean;
   rates: ReportingRates | null;
 }
@@ -50,7 +50,7 @@ export interface ReportingView {
 /**
  * Chooses the view: all currencies if the rates allow it, else the most frequent one.
  *
- * @param currencies  of the merchant's cases, the most frequent first
+ * @param currencies  in which the merchant has cases, the most frequent first
  * @param wanted  a currency, or "all"
  */
 export function chooseView(

@@ -55,7 +55,7 @@ test("every page renders stored text without interpreting it as markup", async (
   assert.ok(spoiled.size > 40, `${spoiled.size} columns`);
 
   const seen = new Set<string>();
-  const waiting = ["/overview", "/overview?days=90", "/org/api_keys/new"];
+  const waiting = ["/overview", "/overview?period=12m", "/org/api_keys/new"];
   let shown = 0;
   for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
     if (seen.has(path) || seen.size > 150) continue;

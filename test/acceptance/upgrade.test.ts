@@ -48,6 +48,9 @@ for (const [release, last] of Object.entries(RELEASES))
     assert.ok(columns.size > 30);
     const before = await sumsOf(old, columns);
     await migrateTo(old.address);
+    // Migration 0047 queues each case once more.
+    const queued = await old.db.run(text("delete from case_pokes where id::text !~ '^01' returning case_ids"));
+    assert.equal(queued.rows.flatMap(({ case_ids: ids }) => ids as string[]).length, 400);
     assert.deepEqual(await sumsOf(old, columns), before);
   });
 

@@ -163,9 +163,12 @@ export async function fillConsole(db: Database, clock: StoryClock): Promise<Merc
     }
   }
   const models = createModelCache({ db, ports, log, prior: readPretrainedModel() });
-  async function settle() {
+  async function settleCases() {
     while ((await processDueCases({ db, ports, log, onEvents() {}, onWithdrawn() {}, models })).processedCount > 0)
       clock.to(clock.nowMs() + 1);
+  }
+  async function settle() {
+    await settleCases();
     await deliverer.deliverDue();
   }
 
@@ -216,6 +219,8 @@ export async function fillConsole(db: Database, clock: StoryClock): Promise<Merc
   await fillExperiments(db, merchant, ports, random);
   await fillHistory(db, merchant, ports);
   await fillEdgeCases(db, merchant, ports);
+  // Steps count the cases that were ended by the last records.
+  await settleCases();
   return merchant;
 }
 
