@@ -182,10 +182,12 @@ test("every number of the overview links to as many rows", async () => {
 });
 
 test("every uplift shows its interval, and is green only when the whole interval is above zero", async () => {
-  for (const path of ["/overview", "/experiments"]) {
+  await page.goto("/experiments");
+  const experiment = (await page.getByRole("link", { name: "Dunlin or the old schedule" }).getAttribute("href"))!;
+  for (const path of ["/overview", "/experiments", experiment]) {
     await page.goto(path);
     const effects = await page
-      .locator(".effect, .added .figure")
+      .locator(".effect, .figure.mid:has(.range)")
       .evaluateAll((all) =>
         all.map((each) => [each.className, (each.parentElement ?? each).textContent ?? ""] as [string, string]),
       );
@@ -250,6 +252,7 @@ test("a page reports the request's id without error details while the database i
 test("weeks with immature invoices are marked with their number", async () => {
   await page.goto("/experiments");
   await page.getByRole("link", { name: "Dunlin or the old schedule" }).click();
+  await page.getByText("Week by week").click();
   const marks = await page.locator("[aria-label='Weeks'] tbody tr td:last-child").allInnerTexts();
   assert.match(marks[0]!, /^incomplete: \d+ too young$/);
   assert.match(marks.at(-1)!, /^all counted$/);
