@@ -66,6 +66,7 @@ export async function createTestConsole(over: Partial<ConsoleOptions> = {}) {
     postChat: async () => ({ delivered: true, answer: "200" }),
     onEvents: (merchantId) => void toSend.push(merchantId),
     onWithdrawn: (merchantId, eventIds) => void withdrawn.push([merchantId, ...eventIds]),
+    onCases() {},
     onJob() {},
     ...over,
   };

@@ -88,7 +88,7 @@ const QUERY_READERS = {
   back: textReader,
 };
 
-const OUTCOME_LABELS: Record<Outcome, string> = {
+export const OUTCOME_LABELS: Record<Outcome, string> = {
   open: "in recovery",
   recovered: "recovered",
   paid: "paid without an instruction",
