@@ -1,6 +1,7 @@
 import { findWebhookUrlProblem, parseAllowList } from "../delivery/https/address-guard.ts";
 import { EXPLORATION_MIN_OUTCOMES } from "../learning/model-cache.ts";
 import type { MerchantSettings } from "../merchants/merchant-settings.ts";
+import { SETTING_RANGES } from "../merchants/setting-ranges.ts";
 import {
   type CommandContext,
   type CommandOptions,
@@ -91,13 +92,13 @@ export async function parseMerchantSettings(context: CommandContext, values: Opt
     settings.webhookRate = webhookRate === "off" ? null : integerOption(values, "webhook-rate", 1, 10_000)!;
   const recoveryEnded = textOption(values, "recovery-ended");
   if (recoveryEnded !== undefined) settings.sendsRecoveryEnded = parseChoice("recovery-ended", recoveryEnded, YES_NO);
-  const lead = integerOption(values, "lead-minutes", 0, 1440);
+  const lead = integerOption(values, "lead-minutes", ...SETTING_RANGES.leadMinutes);
   if (lead !== undefined) settings.leadMs = lead * 60_000;
-  const windowDays = integerOption(values, "window-days", 1, 365);
+  const windowDays = integerOption(values, "window-days", ...SETTING_RANGES.windowDays);
   if (windowDays !== undefined) settings.windowDays = windowDays;
-  const budget = integerOption(values, "budget", 0, 100);
+  const budget = integerOption(values, "budget", ...SETTING_RANGES.budget);
   if (budget !== undefined) settings.budget = budget;
-  const smallestAmount = integerOption(values, "smallest-amount", 0, Number.MAX_SAFE_INTEGER);
+  const smallestAmount = integerOption(values, "smallest-amount", ...SETTING_RANGES.smallestAmount);
   if (smallestAmount !== undefined) settings.smallestAmount = smallestAmount;
   const engine = textOption(values, "engine");
   if (engine !== undefined) settings.engine = parseChoice("engine", engine, { learned: "learned", static: "static" });
@@ -107,9 +108,9 @@ export async function parseMerchantSettings(context: CommandContext, values: Opt
   if (explore !== undefined) settings.explore = parseChoice("explore", explore, { ...YES_NO, auto: null });
   const shares = textOption(values, "share-learning");
   if (shares !== undefined) settings.sharesLearning = parseChoice("share-learning", shares, YES_NO);
-  const rate = integerOption(values, "rate-per-second", 1, 1_000_000);
+  const rate = integerOption(values, "rate-per-second", ...SETTING_RANGES.ratePerSecond);
   if (rate !== undefined) settings.ratePerSecond = rate;
-  const burst = integerOption(values, "rate-burst", 1, 1_000_000);
+  const burst = integerOption(values, "rate-burst", ...SETTING_RANGES.rateBurst);
   if (burst !== undefined) settings.rateBurst = burst;
   return settings;
 }

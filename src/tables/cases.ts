@@ -249,6 +249,17 @@ export async function lockOpenCase(tx: Tx, merchantId: string, invoiceId: string
   return (await tx.run<Case>(LOCK_OPEN, [merchantId, invoiceId])).rows[0] ?? null;
 }
 
+// The condition of the index of open cases.
+const COUNT_OPEN = prepared(
+  "count_open_cases",
+  "select count(*) as n from cases where merchant_id = $1 and coalesce(ended_at, 'infinity') = 'infinity'",
+);
+
+/** In any arm. */
+export async function countOpenCases(tx: Tx, merchantId: string): Promise<number> {
+  return (await tx.run<{ n: number }>(COUNT_OPEN, [merchantId])).rows[0]!.n;
+}
+
 const POSTPONE = prepared("postpone_case", "update cases set postponed_until = $3 where merchant_id = $1 and id = $2");
 
 /** For a locked case. @param until  null: no longer */

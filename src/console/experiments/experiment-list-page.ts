@@ -77,11 +77,11 @@ ${experimentTable(rows, visit.person.zone, ports.now())}`
 }
 
 function latestLede({ experiment, look }: ExperimentRow): Html {
-  const name = html`<a href="/experiments/${experiment.id}">${experiment.name}</a>`;
+  const { name, margin } = experiment;
   if (look === null)
     return html`<p class="lede"><b>${name}:</b> no results yet. Dunlin computes them within a minute of the start, and then once a day.</p>`;
   if (look.verdict.outcome === "void") return html`<p class="lede"><b>${name}:</b> ${look.verdict.words}</p>`;
-  return html`<p class="lede"><b>${name}: ${verdictSentence(measureVerdicts(look, experiment.margin), experiment.margin)}</b> ${look.verdict.words}</p>`;
+  return html`<p class="lede"><b>${name}: ${verdictSentence(measureVerdicts(look, margin), margin)}</b> ${look.verdict.words}</p>`;
 }
 
 function experimentTable(rows: readonly ExperimentRow[], zone: string, now: Date): Html {
