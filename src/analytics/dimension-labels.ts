@@ -1,7 +1,7 @@
 import { cardBrandName, paymentMethodName } from "../domain/payment-method-names.ts";
 import type { SumDimension } from "../tables/recovery-sums.ts";
 
-/** Dimensions of a breakdown, in the order of the page. */
+/** In the page's order. */
 export const BREAKDOWN_DIMENSIONS = [
   ...(["reason", "code", "method", "country", "issuer", "plan", "amount", "attempt", "hour", "cohort"] as const),
 ] as const;
@@ -62,7 +62,7 @@ function ordinalRetry(number: number): string {
 
 const BAND_ENDS: Readonly<Record<string, number>> = { "1": 2, "2": 5, "5": 10 };
 
-/** Lower and upper bound of an amount's band in major units. The upper one is exclusive. */
+/** An amount band's lower and upper bound in major units. The upper one is exclusive. */
 export function bandOf(value: string): [from: number, to: number] {
   const from = Number(value);
   if (from === 0) return [0, 1];

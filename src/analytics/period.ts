@@ -3,14 +3,14 @@ import { addDays, atLocalTime, findZone, type LocalDay, localDay, type Zone } fr
 export const PERIOD_NAMES = ["7d", "4w", "12w", "12m", "quarter"] as const;
 export type PeriodName = (typeof PERIOD_NAMES)[number];
 
-/** A span of time with its steps, in the reader's time zone. */
+/** A span with its steps, in the reader's time zone. */
 export interface Period {
   /** Null: by dates. */
   name: PeriodName | null;
   from: Date;
-  /** Exclusive: the end of the last day, or now. */
+  /** Exclusive: when the last day ends, or now. */
   to: Date;
-  /** From `from` to the end of the last step, which may lie ahead. Neighbors make a step. */
+  /** From `from` until the last step ends, which may lie ahead. Neighbors make a step. */
   bounds: Date[];
   step: "day" | "week" | "month";
 }
@@ -28,7 +28,7 @@ const daysBetween = (one: LocalDay, other: LocalDay) =>
 const monthStart = ({ year, month }: LocalDay, months = 0): LocalDay =>
   addDays({ year, month: month + months, day: 1, weekday: 0 }, 0);
 
-/** Monday of a day's week. */
+/** The day's Monday. */
 const weekStart = (day: LocalDay): LocalDay => addDays(day, -((day.weekday + 6) % 7));
 
 /** A period that ends now. Weeks begin on Monday, and the present one is the last. */
@@ -47,7 +47,7 @@ export function namedPeriod(name: PeriodName, now: Date, zoneName: string): Peri
 }
 
 /**
- * A period of whole days.
+ * Whole days.
  *
  * @param from, to  dates such as 2027-03-01; `to` is the last day
  * @returns null if `to` is before `from`, or too far away
@@ -92,7 +92,7 @@ function buildPeriod(
   return { name, from: at(first), to: new Date(Math.min(at(end).getTime(), now.getTime() + 1)), bounds, step };
 }
 
-/** The first week of a period begins with it, and the others on Mondays. */
+/** The first week begins with the period, and the others on Mondays. */
 const nextStep = (day: LocalDay, step: Period["step"], first: LocalDay): LocalDay =>
   step === "day"
     ? addDays(day, 1)
@@ -100,7 +100,7 @@ const nextStep = (day: LocalDay, step: Period["step"], first: LocalDay): LocalDa
       ? addDays(day === first ? weekStart(day) : day, 7)
       : monthStart(day, 1);
 
-/** The period before, with as many days, up to the same time. Its steps stand beside the steps of `period`. */
+/** The period before, with as many days, up to the same time. Its steps stand beside those in `period`. */
 export function periodBefore(period: Period, zoneName: string): Period {
   const zone = findZone(zoneName)!;
   const dayOf = (at: Date) => localDay(zone, at.getTime());
@@ -123,7 +123,7 @@ export function periodBefore(period: Period, zoneName: string): Period {
   };
 }
 
-/** The starts of all months that a span touches, cut at its ends. Neighbors make a step. */
+/** All month starts that a span touches, cut at its ends. Neighbors make a step. */
 export function monthBounds(from: Date, to: Date, zoneName: string): Date[] {
   const zone = findZone(zoneName)!;
   const bounds = [from];

@@ -1,7 +1,7 @@
 import { type MinorUnits, minorDigitsOf } from "../domain/currency.ts";
 import type { ReportingRates } from "../tables/reporting-rates.ts";
 
-/** Digits behind the point of a rate that count. */
+/** Decimals that count in a rate. */
 const RATE_DIGITS = 10;
 
 /** Decimal text, such as "1.17", as a whole number of 10^-10. */
@@ -11,9 +11,9 @@ function scaleRate(rate: string): bigint {
 }
 
 /**
- * Sums of one currency, or of several at the merchant's rates.
+ * Adds sums at the merchant's rates.
  *
- * @returns minor units of the reporting currency; null if a rate is missing
+ * @returns minor units in the reporting currency; null if a rate is missing
  */
 export function convertSums(
   sums: readonly { currency: string; amount: MinorUnits }[],
@@ -38,11 +38,11 @@ const divideRounded = (value: bigint, by: bigint): bigint =>
 export interface ReportingView {
   /** In which amounts are shown. */
   currency: string;
-  /** Whether amounts of other currencies are converted and added. */
+  /** Whether amounts in other currencies are converted and added. */
   isConverted: boolean;
-  /** Currencies of the merchant's cases, the most frequent first. */
+  /** In the merchant's cases, the most frequent first. */
   currencies: readonly string[];
-  /** Whether a view of all currencies is possible. */
+  /** Whether one view can show all currencies. */
   canConvert: boolean;
   rates: ReportingRates | null;
 }
@@ -50,7 +50,7 @@ export interface ReportingView {
 /**
  * Chooses the view: all currencies if the rates allow it, else the most frequent one.
  *
- * @param currencies  of the merchant's cases, the most frequent first
+ * @param currencies  in the merchant's cases, the most frequent first
  * @param wanted  a currency, or "all"
  */
 export function chooseView(

@@ -32,7 +32,7 @@ export interface Visit {
   reply: FastifyReply;
 }
 
-/** null if nobody is signed in. */
+/** null without a session. */
 export async function findVisit(
   options: ConsoleOptions,
   request: FastifyRequest,
