@@ -1,7 +1,7 @@
 import { cardBrandName, paymentMethodName } from "../domain/payment-method-names.ts";
 import type { SumDimension } from "../tables/recovery-sums.ts";
 
-/** By which recovery is split, as the page orders them. */
+/** In the page's order. */
 export const BREAKDOWN_DIMENSIONS = [
   ...(["reason", "code", "method", "country", "issuer", "plan", "amount", "attempt", "hour", "cohort"] as const),
 ] as const;
@@ -62,7 +62,7 @@ function ordinalRetry(number: number): string {
 
 const BAND_ENDS: Readonly<Record<string, number>> = { "1": 2, "2": 5, "5": 10 };
 
-/** Where an amount's band begins and ends, in major units. The end is exclusive. */
+/** An amount band's lower and upper bound in major units. The upper one is exclusive. */
 export function bandOf(value: string): [from: number, to: number] {
   const from = Number(value);
   if (from === 0) return [0, 1];

@@ -8,14 +8,14 @@ import { monthBounds, type Period } from "./period.ts";
 import { type Breakdown, breakDownRecovery, toRow } from "./recovery-breakdown.ts";
 import { isInView, type ReportingView } from "./reporting-money.ts";
 
-/** When the summed cases first failed. */
+/** When its cases first failed. */
 export interface RecoverySpan {
   from: Date;
   to: Date;
   /** Days after which a case counts, so that all had the same time to be paid. */
   maturityDays: number;
   designEffect: number;
-  /** Where months start in the reader's time zone, and where the last one ends. */
+  /** Month starts in the reader's time zone, and when the last month ends. */
   months: Date[];
 }
 

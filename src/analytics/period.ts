@@ -10,7 +10,7 @@ export interface Period {
   from: Date;
   /** Exclusive: when the last day ends, or now. */
   to: Date;
-  /** Neighbors make a step. The last bound may lie ahead. */
+  /** From `from` until the last step ends, which may lie ahead. Neighbors make a step. */
   bounds: Date[];
   step: "day" | "week" | "month";
 }
@@ -28,7 +28,7 @@ const daysBetween = (one: LocalDay, other: LocalDay) =>
 const monthStart = ({ year, month }: LocalDay, months = 0): LocalDay =>
   addDays({ year, month: month + months, day: 1, weekday: 0 }, 0);
 
-/** The Monday on or before a day. */
+/** The day's Monday. */
 const weekStart = (day: LocalDay): LocalDay => addDays(day, -((day.weekday + 6) % 7));
 
 /** A period that ends now. Weeks begin on Monday, and the present one is the last. */
@@ -47,7 +47,7 @@ export function namedPeriod(name: PeriodName, now: Date, zoneName: string): Peri
 }
 
 /**
- * A period from one day to another.
+ * Whole days.
  *
  * @param from, to  dates such as 2027-03-01; `to` is the last day
  * @returns null if `to` is before `from`, or too far away
@@ -92,7 +92,7 @@ function buildPeriod(
   return { name, from: at(first), to: new Date(Math.min(at(end).getTime(), now.getTime() + 1)), bounds, step };
 }
 
-/** A period's first week begins with it, and the others on Mondays. */
+/** The first week begins with the period, and the others on Mondays. */
 const nextStep = (day: LocalDay, step: Period["step"], first: LocalDay): LocalDay =>
   step === "day"
     ? addDays(day, 1)
@@ -100,7 +100,7 @@ const nextStep = (day: LocalDay, step: Period["step"], first: LocalDay): LocalDa
       ? addDays(day === first ? weekStart(day) : day, 7)
       : monthStart(day, 1);
 
-/** The period before, with as many days, up to the same time. Each step stands beside one in `period`. */
+/** The period before, with as many days, up to the same time. Its steps stand beside those in `period`. */
 export function periodBefore(period: Period, zoneName: string): Period {
   const zone = findZone(zoneName)!;
   const dayOf = (at: Date) => localDay(zone, at.getTime());
@@ -123,7 +123,7 @@ export function periodBefore(period: Period, zoneName: string): Period {
   };
 }
 
-/** Where each month starts that a span touches, cut at its ends. Neighbors make a step. */
+/** All month starts that a span touches, cut at its ends. Neighbors make a step. */
 export function monthBounds(from: Date, to: Date, zoneName: string): Date[] {
   const zone = findZone(zoneName)!;
   const bounds = [from];

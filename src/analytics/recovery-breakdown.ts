@@ -9,7 +9,7 @@ export interface BreakdownRow {
   value: string;
   n: number;
   recovered: number;
-  /** In minor units of the view's currency; 0 for retries. */
+  /** In the view's currency and minor units; 0 for retries. */
   failed: bigint;
   recoveredAmount: bigint;
   /** 95%, widened because a customer's invoices resemble each other; null without cases. */
@@ -22,7 +22,7 @@ export interface Breakdown {
 }
 
 /**
- * Sums the cases that first failed in a span, by a dimension.
+ * Recovery by a dimension, for cases that first failed in a span.
  *
  * @param designEffect  from `measureDesignEffect`
  */
@@ -66,7 +66,7 @@ export function rateInterval(part: number, whole: number, designEffect: number):
   return shareInterval({ share, effective, error: Math.sqrt((share * (1 - share)) / effective) });
 }
 
-/** How rows can be ordered. */
+/** Row orders. */
 export const BREAKDOWN_SORTS = ["failed", "recovered", "left", "rate", "n", "value"] as const;
 export type BreakdownSort = (typeof BREAKDOWN_SORTS)[number];
 

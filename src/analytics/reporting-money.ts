@@ -1,7 +1,7 @@
 import { type MinorUnits, minorDigitsOf } from "../domain/currency.ts";
 import type { ReportingRates } from "../tables/reporting-rates.ts";
 
-/** Further digits behind a rate's point are dropped. */
+/** Decimals that count in a rate. */
 const RATE_DIGITS = 10;
 
 /** Decimal text, such as "1.17", counted in 10^-10. */
@@ -11,9 +11,9 @@ function scaleRate(rate: string): bigint {
 }
 
 /**
- * Adds amounts in several currencies, at the merchant's rates.
+ * Adds sums at the merchant's rates.
  *
- * @returns minor units of the reporting currency; null if a rate is missing
+ * @returns minor units in the reporting currency; null if a rate is missing
  */
 export function convertSums(
   sums: readonly { currency: string; amount: MinorUnits }[],
@@ -40,9 +40,9 @@ export interface ReportingView {
   currency: string;
   /** Whether amounts in other currencies are converted and added. */
   isConverted: boolean;
-  /** In which the merchant has cases, the most frequent first. */
+  /** In the merchant's cases, the most frequent first. */
   currencies: readonly string[];
-  /** Whether all currencies can be added. */
+  /** Whether one view can show all currencies. */
   canConvert: boolean;
   rates: ReportingRates | null;
 }
@@ -50,7 +50,7 @@ export interface ReportingView {
 /**
  * Chooses the view: all currencies if the rates allow it, else the most frequent one.
  *
- * @param currencies  in which the merchant has cases, the most frequent first
+ * @param currencies  in the merchant's cases, the most frequent first
  * @param wanted  a currency, or "all"
  */
 export function chooseView(

@@ -48,7 +48,7 @@ test("the sentence says both verdicts for every combination of count and money",
       assert.match(words, clauses[count][0], `${count} ${money}`);
       assert.match(words, clauses[money][1], `${count} ${money}`);
       assert.match(words, /^[A-Z].*[^.]\.$/);
-      // What is clear comes before what is not.
+      // Clear results come first.
       if (money === "open" || count === "open") assert.match(words, /; whether Dunlin recovers .* not clear yet\.$/);
     }
 });

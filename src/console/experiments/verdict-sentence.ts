@@ -7,7 +7,7 @@ export interface MeasureVerdict {
   outcome: Exclude<VerdictOutcome, "void">;
 }
 
-/** Says for each measure what is known: "Dunlin recovers more invoices than your own retries; whether …". */
+/** Says how clear each measure is: "Dunlin recovers more invoices than your own retries; whether …". */
 export function verdictSentence(verdicts: readonly MeasureVerdict[], margin: number): string {
   const hasOneCurrency = verdicts.filter(({ measure }) => measure !== COUNT_MEASURE).length === 1;
   const nouns = (outcome: VerdictOutcome, [count, money]: readonly [string, string]) =>

@@ -63,14 +63,14 @@ test("one of two people gets in when they use a link at the same time", async ()
   assert.equal(roles.filter((role) => role === "viewer").length, 1);
 });
 
-test("a link for an address works for nobody else", async () => {
+test("a link for an address works for that address only", async () => {
   const { token } = await invite("admin", "right@example.com");
   assert.equal((await at.post("/join", answers(token, "wrong@example.com"))).statusCode, 400);
   assert.equal(await roleOf("wrong@example.com"), undefined);
   assert.equal((await at.post("/join", answers(token, "right@example.com"))).statusCode, 303);
 });
 
-test("a person with an account joins with their password, and nobody joins as someone else", async () => {
+test("a person with an account joins with their password, and cannot join as another person", async () => {
   const known = await at.person(null);
   const { token } = await invite("developer");
   assert.equal((await at.post("/join", answers(token, known.email))).statusCode, 400);

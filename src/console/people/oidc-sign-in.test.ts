@@ -117,7 +117,7 @@ test("an invite can be accepted once through the provider, also with an existing
   );
 });
 
-test("a link on another site makes nobody a member: an invite is accepted from its own page", async () => {
+test("a link on another site makes no member: an invite is accepted from its own page", async () => {
   const { token } = await invite("admin", null);
   const member = await at.person("viewer");
   await pages.signIn(verifiedClaims(member.email, "clicked"));
@@ -211,7 +211,7 @@ test("a request from another site does not end a sign-in in progress", async () 
   assert.equal((await pages.get(callback.pathname + callback.search, cookie)).statusCode, 303);
 });
 
-test("a token with a wrong nonce, verifier or provider is refused", async () => {
+test("a token with a wrong nonce, verifier or provider signs no person in", async () => {
   const { email } = await at.person("viewer");
   const tampered = async (name: string, value: string) => {
     const { url, cookie } = await pages.leave();
@@ -261,7 +261,7 @@ test("a session token that the browser already had is not reused", async () => {
   assert.notEqual(sessionOf(reply), planted);
 });
 
-test("clocks may differ by seconds, and an expired token is refused", async () => {
+test("clocks may differ by seconds, and an expired token signs no person in", async () => {
   const { email } = await at.person("viewer");
   for (const [clockOffMs, idTokenS, status] of [
     [-20_000, 10, 303],

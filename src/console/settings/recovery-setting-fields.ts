@@ -24,7 +24,7 @@ type Read = Pick<
 interface SettingField {
   name: string;
   label: string;
-  /** What the setting does, in one sentence. */
+  /** One sentence. */
   meaning: HtmlPart;
   /** As the form has it. */
   textOf(merchant: Read): string;
@@ -143,7 +143,7 @@ export const formVersionOf = (merchant: Merchant): string =>
 
 export type FieldProblems = ReadonlyMap<string, string>;
 
-/** Reads all settings, or says what is wrong with each field. */
+/** Reads all settings, or names the problem of each field. */
 export function readSettings(form: URLSearchParams): { settings: MerchantSettings } | { problems: FieldProblems } {
   const problems = new Map<string, string>();
   const settings: MerchantSettings = {};

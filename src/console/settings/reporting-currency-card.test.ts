@@ -113,6 +113,21 @@ test("rates to the former currency are not taken for rates to a new one", async 
   assert.deepEqual(await stored(), { currency: "GBP", rates: { EUR: "0.85", USD: "0.79" } });
 });
 
+test("a rate keeps its time while it stays the same, but not when it is a rate to another currency", async () => {
+  const { merchant, save, browser, hidden } = await shop("EUR");
+  const setAt = async () => (await readReportingRates(at.db, merchant.id))!.setAt;
+  const start = at.ports.now();
+  await save({ report: "none", otherReport: "CHF", rateEUR: "0.95" });
+  at.clock.serviceMs += 86_400_000;
+  await save({ report: "CHF", rateEUR: "0.950", otherCurrency: "SEK", otherRate: "0.08" });
+  await save({ report: "CHF", rateEUR: "0.95", rateSEK: "" });
+  assert.deepEqual(await setAt(), start);
+  const { was } = await hidden();
+  await browser.post(PATH, { was, to: "USD", report: "none", otherReport: "USD", rateEUR: "0.95", rateCHF: "1.1" });
+  await save({ report: "USD", rateEUR: "0.95", rateCHF: "" });
+  assert.deepEqual(await setAt(), at.ports.now());
+});
+
 test("currencies without invoices can be added and removed", async () => {
   const { save, stored } = await shop("EUR");
   await save({ report: "none", otherReport: "chf", rateEUR: "0.95", otherCurrency: "sek", otherRate: "0.0884" });

@@ -28,7 +28,7 @@ export interface Reporting {
   needed: readonly string[];
 }
 
-/** What a person typed, with what is wrong about it. */
+/** A form that cannot be saved, with the problems of its fields. */
 export interface ReportingForm {
   form: URLSearchParams;
   problems: FieldProblems;

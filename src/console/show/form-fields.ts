@@ -10,7 +10,7 @@ interface FormField {
   autocomplete?: string;
   maxlength?: number;
   placeholder?: string;
-  /** What is wrong with the value. */
+  /** Shown at the field. */
   problem?: string | undefined;
 }
 
