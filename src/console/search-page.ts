@@ -148,7 +148,7 @@ const FINDERS = {
   transactions: findTransactionsByPrefix,
 } as const;
 
-/** All hits of one group, page by page. */
+/** One group's hits, page by page. */
 async function groupPage(visit: Visit, q: string, group: Group, after?: string, back?: string): Promise<Page> {
   const { db, merchantId, person } = visit;
   const search: IdSearch = {

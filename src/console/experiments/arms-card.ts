@@ -22,7 +22,7 @@ export interface ArmsView {
   maturityDays: number;
 }
 
-/** Amounts of one currency stand beside the counts; those of several have lines of their own. */
+/** Amounts in one currency stand beside the counts; several have their own lines. */
 export function armsCard({ totals, tallies, currencies, weeks, maturityDays }: ArmsView): Html {
   const shown = totals.filter(isArmShown);
   const single = currencies.length === 1 ? currencies[0]! : null;

@@ -68,7 +68,7 @@ function measureCard(
   );
 }
 
-/** The whole effect in its own unit, and by 100 of that unit. */
+/** The whole effect in its own unit, and per 100. */
 function effectFigure(comparison: Comparison): Html {
   const { measure } = comparison;
   if (!isKnownComparison(comparison))

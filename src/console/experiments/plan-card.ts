@@ -92,7 +92,7 @@ export function planCard(
 
 type ForecastPlan = Pick<Experiment, "share" | "margin" | "primary" | "maturityDays">;
 
-/** The plan of an experiment that has not started. */
+/** For an experiment that has not started. */
 export function forecastCard(plan: ForecastPlan, forecast: ExperimentForecast, zone: string): Html {
   const { needed, perDay, history } = forecast;
   const rate = `${formatCount(Number(perDay.toPrecision(2)))} failed invoices a day, as in the last 28 days`;

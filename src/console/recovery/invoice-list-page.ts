@@ -279,7 +279,7 @@ const figuresText = ({ total, sums }: Figures) =>
         ...[...(sums ?? [])].map(([currency, amount]) => formatMoney(amount, currency)),
       ].join(", ");
 
-/** Amounts of several currencies have no order. */
+/** Amounts in several currencies have no order. */
 const onlyCurrency = ({ currency }: InvoiceFilter, { sums }: Figures): string | null =>
   currency ?? (sums?.size === 1 ? [...sums.keys()][0]! : null);
 
@@ -341,7 +341,7 @@ function invoiceFilters(filter: InvoiceFilter, query: URLSearchParams, zone: str
   ];
 }
 
-/** @param currency  of all rows; null: there are several */
+/** @param currency  in all rows; null: there are several */
 const invoiceColumns = (zone: string, currency: string | null): ListColumn<ListedInvoice>[] => [
   { head: "Invoice", cell: ({ invoiceId }) => invoiceLink(invoiceId), place: "a" },
   {

@@ -150,7 +150,7 @@ function describeDeclineOf(t: ShownTransaction, { explained }: InvoiceHistory): 
   return [code && `code ${code}`, t.networkAdviceCode && `advice ${t.networkAdviceCode}`].filter(Boolean).join(", ");
 }
 
-/** Its attempt is the outcome of the action, so the two are one entry. */
+/** Its attempt is the action's outcome, so the two are one entry. */
 const isAttemptOf = (t: ShownTransaction, { id, executedAt }: ShownAction, { explained }: InvoiceHistory) =>
   executedAt !== null &&
   (t.recoveryActionId === id || explained.actions.some((each) => each.id === id && each.transactionId === t.id));
@@ -197,7 +197,7 @@ function shadowEntries(recoveryCase: Case, history: InvoiceHistory, clock: PageC
 const reasonList = (reasons: readonly string[], clock: PageClock): Html =>
   html`<ul>${removeZoneNames(reasons, clock.zone).map((reason) => html`<li>${reason}</li>`)}</ul>`;
 
-/** The page shows the considered times of one decision, so others link to theirs. */
+/** The page shows one decision's considered times, so others link to theirs. */
 const consideredLink = (decision: DecisionRecord, { shownDecision }: InvoiceHistory): Html | null =>
   hasConsideredTimes(decision) && decision !== shownDecision
     ? html`<p><a href="?decision=${decision.actionId!}#considered">Other times considered</a></p>`

@@ -16,7 +16,7 @@ export interface TrackMark {
   words: string;
 }
 
-/** What happened and is planned in the latest recovery of an invoice, oldest first. */
+/** Past and planned marks in an invoice's latest recovery, oldest first. */
 export function listTrackMarks(explained: ExplainedCase): TrackMark[] {
   const attempts = listAttempts(explained);
   const marks = [

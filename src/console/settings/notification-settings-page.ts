@@ -37,7 +37,7 @@ export interface NotificationSettings {
   chat: ChatWebhook | null;
   large: readonly LargeAmount[];
   canMail: boolean;
-  /** Of a refused form, or of a test. */
+  /** From a refused form, or a test. */
   notice: HtmlPart;
 }
 

@@ -65,7 +65,7 @@ function findRule({ rules }: ShownRules, id: string): NumberedRule {
   return rule;
 }
 
-/** The whole list with the rule of the form in its place, or without the deleted one. */
+/** The whole list with the form's rule in its place, or without the deleted one. */
 function proposeList(
   { rules }: ShownRules,
   rule: NumberedRule | null,

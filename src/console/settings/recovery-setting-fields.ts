@@ -137,13 +137,13 @@ export const OTHER_FIELDS: readonly SettingField[] = [
 
 const FIELDS = [...RETRY_FIELDS, ...OTHER_FIELDS];
 
-/** Differs whenever a setting of the form, or the merchant, differs. */
+/** Differs whenever a form's setting, or the merchant, differs. */
 export const formVersionOf = (merchant: Merchant): string =>
   [merchant.id, ...FIELDS.map((field) => field.textOf(merchant))].join(" ");
 
 export type FieldProblems = ReadonlyMap<string, string>;
 
-/** Reads all settings, or names the problem of each field. */
+/** Reads all settings, or names each field's problem. */
 export function readSettings(form: URLSearchParams): { settings: MerchantSettings } | { problems: FieldProblems } {
   const problems = new Map<string, string>();
   const settings: MerchantSettings = {};

@@ -71,7 +71,7 @@ export function recoveryRoutes(console: Console) {
   }
 }
 
-/** Fields of a form that was not saved. */
+/** From a form that was not saved. */
 interface Refused {
   problems?: FieldProblems;
   reporting?: ReportingForm;

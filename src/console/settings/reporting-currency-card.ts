@@ -24,11 +24,11 @@ const NONE = "none";
 
 export interface Reporting {
   saved: ReportingRates | null;
-  /** Currencies that need a rate: those of the merchant's cases. */
+  /** Currencies that need a rate: the merchant has cases in them. */
   needed: readonly string[];
 }
 
-/** A form that cannot be saved, with the problems of its fields. */
+/** A form that cannot be saved, with each field's problem. */
 export interface ReportingForm {
   form: URLSearchParams;
   problems: FieldProblems;
@@ -45,7 +45,7 @@ export async function loadReporting({ db, merchantId }: Visit, now: Date): Promi
 const reportingVersionOf = (merchantId: string, saved: ReportingChoice | null) =>
   [merchantId, saved?.currency ?? NONE, ...[...(saved?.rates ?? [])].flat()].join(" ");
 
-/** Currencies with a field: those of the cases, and those with a rate. */
+/** Currencies with a field: the cases' own, and those with a rate. */
 const listedCurrencies = ({ saved, needed }: Reporting): string[] =>
   [...new Set([...needed, ...(saved ? [saved.currency, ...saved.rates.keys()] : [])])].sort();
 
@@ -62,7 +62,7 @@ export function readReportingForm(
     return { form, problems };
   }
   const rates = new Map<string, string>();
-  // The rates of the form are to the currency that it was shown with, or to the first one that is chosen.
+  // The form's rates are to the currency that it was shown with, or to the first one that is chosen.
   const shownWith = text("to");
   const isOutdated = shownWith !== NONE && shownWith !== currency;
   for (const each of listedCurrencies(reporting).filter((each) => each !== currency)) {

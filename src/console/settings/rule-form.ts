@@ -37,7 +37,7 @@ export function describeProblem({ field: path, rule }: RuleProblem): string {
   return `${LABELS[field as RuleField] ?? "The rule"} ${wording}.`;
 }
 
-/** The fields of a form with a rule's values. */
+/** Form fields with a rule's values. */
 export function formOfRule({ id, number, name, conditions, leaveOut, ...rest }: NumberedRule): URLSearchParams {
   const { windowDays, budget, leadMs, quiet } = rest;
   const form = new URLSearchParams({ id, position: String(number), name, outcome: leaveOut ? "leaveOut" : "recover" });
@@ -57,7 +57,7 @@ export function formOfRule({ id, number, name, conditions, leaveOut, ...rest }: 
   return form;
 }
 
-/** The rule of a form, not checked yet: a field that is no number stays text, and the check refuses it. */
+/** The rule in a form, not checked yet: a field that is no number stays text, and the check refuses it. */
 export function ruleOfForm(form: URLSearchParams): RuleJson {
   const listOf = (field: string) => {
     const values = (form.get(field) ?? "").split(",").map((value) => value.trim());

@@ -33,5 +33,5 @@ export const icon = (name: IconName): Html =>
 
 export const DUNLIN_MARK: Html = html`<svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8" fill="#0a5c78"/><path d="M5.5 17.5c4.5-6.5 10-8 13.3-4.6l7.7-2.7-5.3 5.6c-.9 5.2-5.7 8.3-11 7.3 3-1 4.2-2.6 4.3-4.2-3-.1-5.7-.3-9-1.4z" fill="#fff"/><path d="M9 15.7c2.8-3.1 6-4.3 8.4-3-1.6 2.3-4.6 3.5-8.4 3z" fill="#e0936b"/></svg>`;
 
-/** Fills of charts, once a page. */
+/** Fills for charts, once a page. */
 export const PATTERNS: Html = html`<svg class="hidden" aria-hidden="true"><defs><pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="c-hatch" x1="0" x2="0" y1="0" y2="5"/></pattern><pattern id="hatch-bad" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="c-hatch-bad" x1="0" x2="0" y1="0" y2="6"/></pattern></defs></svg>`;

@@ -8,7 +8,7 @@ import { type Choice, drop, filterChip, segments } from "./parts.ts";
 const POSITION_NAMES = ["after", "back", "before"] as const;
 const WITHOUT_POSITION = { after: null, back: null, before: null };
 
-/** The address of the list with other filters. It starts at the first page. */
+/** The list's address with other filters. It starts at the first page. */
 export const listHref = (path: string, query: URLSearchParams, changes: Record<string, string | null>): string =>
   withQuery(path, query, { ...WITHOUT_POSITION, ...changes });
 
@@ -42,7 +42,7 @@ export interface ListTools {
   views: HtmlPart;
 }
 
-/** Search, states and filters above a list. All of them are in the address. */
+/** Search, states and filters above a list. All are in the address. */
 export function listTools({ path, query, searched, states, filters, figures, views }: ListTools): Html {
   const active = filters.filter(({ words }) => words !== null);
   const addable = filters.filter(({ words, field }) => words === null && field !== null);
@@ -62,9 +62,9 @@ export interface ListColumn<Row> {
   isNumeric?: boolean;
   /** Left out in narrow windows. */
   isOptional?: boolean;
-  /** The cell of a row on a phone: `a` left and `b` right, `c` left and `d` right below. A row's name is in `a`. */
+  /** A row's cell on a phone: `a` left and `b` right, `c` left and `d` right below. A row's name is in `a`. */
   place?: "a" | "b" | "c" | "d";
-  /** The value of `orderBy`. */
+  /** For `orderBy`. */
   orderBy?: string;
   /** Filters that the order needs. */
   orderFilters?: Record<string, string>;
@@ -77,7 +77,7 @@ export interface ListOrder {
   usual: string;
 }
 
-/** A list with a head that stays, and rows of two lines on a phone. */
+/** A list with a head that stays, and two-line rows on a phone. */
 export function listTable<Row>(
   label: string,
   columns: readonly ListColumn<Row>[],

@@ -5,7 +5,7 @@ import { formatCount } from "./number-format.ts";
 
 export const LIST_ROWS = 25;
 
-/** A row at the edge of a page. Its address is `key~id~number`. */
+/** A row at a page's edge. Its address is `key~id~number`. */
 export interface ListCursor {
   /** The order's value; empty if the id is the order. */
   key: string;
@@ -64,7 +64,7 @@ export async function readListRows<Row>(
 
 /**
  * @param total  such as "312"; null if it is unknown
- * @param cursorOf  the key and id of a row
+ * @param cursorOf  a row's key and id
  */
 export function pager<Row>(
   { rows, first, hasPrevious, hasNext }: ListRows<Row>,

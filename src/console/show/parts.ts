@@ -39,7 +39,7 @@ export interface FigureCell {
 export const figureStrip = (cells: readonly FigureCell[]): Html =>
   html`<dl class="card figures mb">${cells.map(({ name, value, notes }) => html`<div><dt>${name}</dt><dd class="value">${value}</dd>${notes.map((note) => html`<dd class="note">${note}</dd>`)}</div>`)}</dl>`;
 
-/** A change of a sum. It is a fact, so it has a color. */
+/** How a sum changed. It is a fact, so it has a color. */
 export function changeOf(now: number | bigint, before: number | bigint): Html | null {
   const [present, past] = [Number(now), Number(before)];
   if (past === 0) return null;

@@ -1,5 +1,5 @@
-// Charts in two layers: the scale behind, over the whole width; the marks before it, right of the scale's words. Sizes are percent
-// of the width, so that text keeps its size.
+// Charts in two layers: the scale behind, over the whole width; the marks before it, right of the scale's words. Sizes are in percent
+// relative to the width, so that text keeps its size.
 import type { ConfidenceInterval } from "../../backtest/confidence-intervals.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
 import type { IntervalSide } from "./interval-plot.ts";
@@ -26,7 +26,7 @@ export interface StepBar {
 const BARS_HEIGHT = 236;
 const BARS_ROOF = 14;
 const AXIS_HEIGHT = 26;
-/** Labels of more bars would touch each other. */
+/** More labels would touch each other. */
 const LABELS_MAX = 14;
 
 /** One bar a step, with the period before as a dashed outline. Bars begin at zero. */
@@ -57,7 +57,7 @@ function roundUp(value: number): number {
   return [3, 6, 9, 15, 30].map((step) => step * power).find((top) => top >= value)!;
 }
 
-/** A rate and its interval beside the rate of all, on a scale from 0 to 1. */
+/** A rate and its interval beside the overall rate, on a scale from 0 to 1. */
 export function rateMini(rate: number, { low, high }: ConfidenceInterval, mean: number | null, words: string): Html {
   const x = (value: number) => percent(100 * Math.max(0, Math.min(1, value)));
   return html`<svg class="mini" role="img" aria-label="${words}"><line class="c-grid" x1="0" x2="100%" y1="10" y2="10"/>${mean !== null && html`<line class="c-mean" x1="${x(mean)}" x2="${x(mean)}" y1="0" y2="20"/>`}<line class="c-range" x1="${x(low)}" x2="${x(high)}" y1="10" y2="10"/><circle class="c-point full" cx="${x(rate)}" cy="10" r="3.5"/></svg>`;
@@ -89,11 +89,11 @@ export interface HeatCell {
 
 const CELL_HEIGHT = 18;
 const SHADES = 6;
-/** A share of fewer retries says little. */
+/** Fewer retries say little. */
 export const HEAT_MIN = 20;
 const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
-/** Shares of retries that were paid, by the hour of the week from Monday 0:00 on. Cells with few retries stay blank. */
+/** Shares that were paid, by the week's hour from Monday 0:00 on. Cells with few retries stay blank. */
 export function heatMap(cells: readonly HeatCell[], label: string): Html {
   const shares = cells.filter(({ n }) => n >= HEAT_MIN).map(({ n, paid }) => paid / n);
   const [least, most] = [Math.min(...shares), Math.max(...shares)];
