@@ -8,6 +8,7 @@ import {
   removeZoneNames,
 } from "./answers.ts";
 import { formatTime } from "./explain-retry-time.ts";
+import { buildHeadline, type InvoiceHeadline, joinHeadline } from "./invoice-headline.ts";
 import type { ExplainedCase } from "./load-explained-case.ts";
 import { listStoryEvents, nameZone } from "./story.ts";
 
@@ -20,6 +21,8 @@ export interface SummaryLine {
 export interface InvoiceSummary {
   /** The customer's, as far as it is known; all times in the sentences are of this zone. */
   timeZone: string;
+  /** Amount, age, why it failed, and what comes next. The page of the invoice begins with it, and `dunlin explain` too. */
+  headline: InvoiceHeadline;
   lines: SummaryLine[];
 }
 
@@ -38,15 +41,20 @@ export function summarizeInvoice(explained: ExplainedCase): InvoiceSummary {
     lines.map(({ sentence }) => sentence),
     zone,
   );
-  return { timeZone: zone.name, lines: lines.map(({ label }, index) => ({ label, sentence: sentences[index]! })) };
+  return {
+    timeZone: zone.name,
+    headline: buildHeadline(explained),
+    lines: lines.map(({ label }, index) => ({ label, sentence: sentences[index]! })),
+  };
 }
 
 const LABEL_WIDTH = 12;
 
-/** The summary as text, below its time zone. */
+/** The headline, the time zone, and the summary below it, as text. */
 export function buildSummary(explained: ExplainedCase): string[] {
-  const { lines } = summarizeInvoice(explained);
+  const { headline, lines } = summarizeInvoice(explained);
   return [
+    joinHeadline(headline),
     nameZone(findCustomerZone(explained)),
     ...lines.map(({ label, sentence }) => label.padEnd(LABEL_WIDTH) + sentence),
   ];
