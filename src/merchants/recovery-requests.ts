@@ -79,9 +79,7 @@ export async function requestRetryNow(
   request: RecoveryRequest,
 ): Promise<RetryNowResult | string | null> {
   const act: ActOnCase<RetryNowResult> = async (tx, { recoveryCase, view, now, listedAt }) => {
-    const unpostponed = { ...view, case: { ...recoveryCase, postponedUntil: null } };
-    const step = stepCase({ ...unpostponed, isRetriedNow: true }, now, service.ports.newId, NO_MODEL, listedAt);
-    const action = [...step.inserted, ...step.updated].find(isRequestedAt(now));
+    const { step, action } = stepRetryNow(view, now, service.ports.newId, listedAt);
     if (!action) return { answer: `${NOTHING_RETRIED} ${explainNoRetryNow(view, step)}` };
     await setPostponedUntil(tx, merchantId, recoveryCase.id, null);
     const withdrawn = await writeSteps(tx, merchantId, [step], now);
@@ -111,12 +109,44 @@ export async function postponeRecovery(
   const act: ActOnCase<PostponeResult> = async (tx, { recoveryCase, view, now }) => {
     const refusal = explainNotPostponable(view, until, now);
     if (refusal) return { answer: `${NOTHING_POSTPONED} ${refusal}` };
+    // A form may be sent twice.
+    if (recoveryCase.postponedUntil?.getTime() === until.getTime())
+      return { answer: { caseId: recoveryCase.id, until } };
     await setPostponedUntil(tx, merchantId, recoveryCase.id, until);
     await enqueueCases(tx, merchantId, [recoveryCase.id], service.ports.newId());
     await audit(tx, service, merchantId, request, "recovery.postponed", { until });
     return { answer: { caseId: recoveryCase.id, until } };
   };
   return actOnOpenCase(service, merchantId, request, NOTHING_POSTPONED, act);
+}
+
+/** Why a request about an open case of Dunlin's would be refused now; null: it would not be. */
+export interface RequestObstacles {
+  retryNow: string | null;
+  postpone: string | null;
+}
+
+/** Answers from what is stored now, and changes nothing. The requests check again. */
+export async function findRequestObstacles(
+  tx: Tx,
+  merchantId: string,
+  recoveryCase: Case,
+  now: Date,
+): Promise<RequestObstacles> {
+  const merchant = (await findMerchant(tx, merchantId))!;
+  const view = (await loadCases(tx, merchant, [recoveryCase])).view(recoveryCase);
+  const { step, action } = stepRetryNow(view, now, () => recoveryCase.id, now);
+  return {
+    retryNow: action ? null : explainNoRetryNow(view, step),
+    postpone: isRetryAwaited(view) ? AWAITED_REASON : null,
+  };
+}
+
+/** `action`: the requested retry; undefined: none is possible. */
+function stepRetryNow(view: LoadedCase, now: Date, newId: () => string, listedAt: Date) {
+  const unpostponed = { ...view, case: { ...view.case, postponedUntil: null } };
+  const step = stepCase({ ...unpostponed, isRetriedNow: true }, now, newId, NO_MODEL, listedAt);
+  return { step, action: [...step.inserted, ...step.updated].find(isRequestedAt(now)) };
 }
 
 interface LockedCase {
@@ -176,11 +206,15 @@ function explainNoRetryNow(view: LoadedCase, { state, decision }: Step): string 
   return AWAITED_REASON;
 }
 
-function explainNotPostponable({ case: { windowEndsAt }, actions }: LoadedCase, until: Date, now: Date): string | null {
+const isRetryAwaited = ({ actions }: LoadedCase) =>
+  actions.some((action) => action.type === "RETRY" && isAwaited(action));
+
+function explainNotPostponable(view: LoadedCase, until: Date, now: Date): string | null {
+  const { windowEndsAt } = view.case;
   if (until <= now) return "The time is over already.";
   if (until >= windowEndsAt)
     return `The recovery window ends on ${windowEndsAt.toISOString()}, before that time. To end recovery, stop it.`;
-  return actions.some((action) => action.type === "RETRY" && isAwaited(action)) ? AWAITED_REASON : null;
+  return isRetryAwaited(view) ? AWAITED_REASON : null;
 }
 
 const audit = (
