@@ -356,6 +356,7 @@ async function startHttp(
         sendTestEvent: createTestEventSender(network, secretKeys, ports),
         onEvents,
         onWithdrawn,
+        onCases,
         onJob: jobs.wake,
       })
     : null;

@@ -39,7 +39,10 @@ test("`explain` finds the merchant of an invoice unless several merchants have t
   await ingestInvoices(db, second, [[{ ...both, amount: 300 }]], realPorts, () => {});
 
   assert.match(await run("inv_1"), /inv_1: EUR 2\.00, UNPAID/);
-  assert.match(await run("inv_1"), /^EUR .*\nTimes are those of .*\nLast done .*\nWhy .*not processed yet.*\n\nHistory/);
+  assert.match(
+    await run("inv_1"),
+    /^EUR .*\nTimes are those of .*\nLast done .*\nWhy .*not processed yet.*\n\nHistory/,
+  );
   assert.doesNotMatch(await run("inv_1"), /It has not stopped/);
   await assert.rejects(run("inv_both"), /2 merchants have an invoice inv_both\. Choose one with --merchant/);
   assert.match(await run("inv_both", { merchant: second.id }), /inv_both: EUR 3\.00, UNPAID/);

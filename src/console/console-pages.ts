@@ -31,6 +31,7 @@ import { analyticsRoutes } from "./recovery/analytics-page.ts";
 import { decisionRoutes } from "./recovery/decisions-csv.ts";
 import { invoiceListRoutes } from "./recovery/invoice-list-page.ts";
 import { invoiceRoutes } from "./recovery/invoice-page.ts";
+import { invoiceRequestRoutes } from "./recovery/invoice-requests.ts";
 import { overviewRoutes } from "./recovery/overview-page.ts";
 import { declineCodeRoutes } from "./recovery/unknown-codes-page.ts";
 import { recoveryRoutes } from "./settings/recovery-settings-page.ts";
@@ -118,6 +119,7 @@ const ROUTES = [
   actionRoutes,
   invoiceListRoutes,
   invoiceRoutes,
+  invoiceRequestRoutes,
   decisionRoutes,
   declineCodeRoutes,
   recoveryRoutes,

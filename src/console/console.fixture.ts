@@ -65,6 +65,7 @@ export async function createTestConsole(over: Partial<ConsoleOptions> = {}) {
     sendTestEvent: async () => null,
     onEvents: (merchantId) => void toSend.push(merchantId),
     onWithdrawn: (merchantId, eventIds) => void withdrawn.push([merchantId, ...eventIds]),
+    onCases() {},
     onJob() {},
     ...over,
   };

@@ -41,6 +41,8 @@ export interface ConsoleOptions {
   /** Called when a merchant has due events. */
   onEvents(merchantId: string): void;
   onWithdrawn: OnWithdrawn;
+  /** Called when a person's request queues cases. */
+  onCases(): void;
   /** Called when a person starts a job. */
   onJob(kind: JobKind): void;
 }

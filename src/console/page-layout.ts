@@ -60,10 +60,10 @@ export function renderPage(page: Page, visit: Visit): string {
     page.title,
     html`
 <a class="skip" href="#main">Skip to content</a>${PATTERNS}
-<div class="topbar"><a class="mark" href="/overview">${DUNLIN_MARK}<span class="word">Dunlin</span></a><div>
+<header class="topbar"><a class="mark" href="/overview">${DUNLIN_MARK}<span class="word">Dunlin</span></a><div>
 <a class="button" href="/search" aria-label="Search">${icon("find")}</a>
 <details class="drop end"><summary class="button" aria-label="Menu">${icon("menu")}</summary><div><nav aria-label="Menu">${navigation}<a href="/account">${icon("people")}<span class="word">${person.name}, ${visit.role}</span></a></nav></div></details>
-</div></div>
+</div></header>
 <header class="rail"><div class="rail-in">
 <a class="mark" href="/overview">${DUNLIN_MARK}<span class="word">Dunlin</span></a>
 <p class="merchant">${visit.merchantName}</p>

@@ -46,7 +46,7 @@ test("several failures are counted, with their common reason or the latest one",
   stage.wait(DAY);
   await stage.transaction({ networkDeclineCode: "61" });
   await stage.decide();
-  await matches("EUR 49\\.00 has been unpaid for 3 days\\. The last of 4 failed attempts failed: .*\\(code 61\\)\\. The .*");
+  await matches("EUR 49\\.00 has been unpaid for 3 days\\. The last of 4 attempts failed: .*\\(code 61\\)\\. The .*");
 });
 
 test("a requested retry first waits for delivery, and then for its outcome", async () => {
@@ -61,7 +61,9 @@ test("a requested retry first waits for delivery, and then for its outcome", asy
 test("a request for another card says when it was made", async () => {
   await fail({ networkDeclineCode: "41" });
   await stage.untilSent();
-  await matches(`.* failed: .*\\(code 41\\)\\. Another card or payment method was requested on ${TIME}, and may still come\\.`);
+  await matches(
+    `.* failed: .*\\(code 41\\)\\. Another card or payment method was requested on ${TIME}, and may still come\\.`,
+  );
 });
 
 test("a part that is left to pay is named with the whole amount", async () => {
@@ -97,13 +99,17 @@ test("a paid invoice says when it was paid, and whether a retry of Dunlin brough
   stage.wait(MINUTE);
   await stage.transaction({ state: "PAID", recoveryActionId: (requested as { actionId: string }).actionId });
   await stage.decide();
-  await matches(`EUR 49\\.00 was paid on ${TIME}\\. A retry that Dunlin requested succeeded, after 1 failed attempt\\.`);
+  await matches(
+    `EUR 49\\.00 was paid on ${TIME}\\. A retry that Dunlin requested succeeded, after 1 failed attempt\\.`,
+  );
   merchantId = (await stage.enter()).id;
   await fail();
   stage.wait(HOUR);
   await stage.invoice({ state: "PAID" });
   await stage.decide();
-  await matches(`EUR 49\\.00 was paid on ${TIME}\\. It was paid without an instruction of Dunlin, after 1 failed attempt\\.`);
+  await matches(
+    `EUR 49\\.00 was paid on ${TIME}\\. It was paid without an instruction of Dunlin, after 1 failed attempt\\.`,
+  );
 });
 
 test("a lost invoice says why it failed and how recovery ended", async () => {

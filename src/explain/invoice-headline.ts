@@ -19,11 +19,11 @@ import { formatTime } from "./explain-retry-time.ts";
 import type { ExplainedCase } from "./load-explained-case.ts";
 import { END_REASON_WORDING } from "./story.ts";
 
-/** The state of an invoice in a few words. Times are the customer's, without the name of the zone. */
+/** An invoice's state in a few words. Times are the customer's, without a zone. */
 export interface InvoiceHeadline {
   /** The amount and its age or its end. */
   lead: string;
-  /** Why it failed, and what comes next. */
+  /** Why it failed, and the next step. */
   rest: string;
   /** The time in `rest` that matters most, as it is written there. */
   time: string | null;
@@ -40,7 +40,8 @@ export function buildHeadline(explained: ExplainedCase): InvoiceHeadline {
   const wait = describeWait(explained);
   if (balance?.conflict) return headline(`It is not clear whether ${amount} is unpaid.`, [CONFLICT_WORDING]);
   const age = formatAge(explained.now.getTime() - recoveryCase.unpaidAt.getTime());
-  const partText = balance && balance.unpaidAmount < invoice.amount ? ` of ${formatMoneyText(invoice.amount, invoice.currency)}` : "";
+  const partText =
+    balance && balance.unpaidAmount < invoice.amount ? ` of ${formatMoneyText(invoice.amount, invoice.currency)}` : "";
   const { sentence, time = null } = describeNext(explained, recoveryCase, wait);
   return headline(`${amount}${partText} has been unpaid for ${age}.`, [describeFailures(explained), sentence], time);
 }
@@ -56,7 +57,7 @@ const CONFLICT_WORDING = "The facts about it contradict each other, so Dunlin re
 const stateWords = ({ invoice: { state } }: ExplainedCase) => state.toLowerCase().replaceAll("_", " ");
 
 const timeText = (zone: Zone, at: Date) => withoutZone(zone, formatTime(zone, at));
-/** The reader is told the zone once. */
+/** The reader sees the zone once. */
 const withoutZone = (zone: Zone, sentence: string) => removeZoneNames([sentence], zone)[0]!;
 
 /** "16 days", "5 hours", "less than an hour". */
@@ -65,7 +66,7 @@ function formatAge(ms: number): string {
   return size === 0 ? "less than an hour" : `${size} ${word}${size === 1 ? "" : "s"}`;
 }
 
-/** The attempts of the latest recovery; an earlier one ended before. */
+/** Those since any earlier recovery ended. */
 function attemptsOf({ transactions, earlierCases }: ExplainedCase) {
   const since = earlierCases.at(-1)?.endedAt ?? null;
   return transactions.filter(({ amount, createdAt }) => amount > 0 && (since === null || createdAt > since));
@@ -86,7 +87,7 @@ function describeFailures(explained: ExplainedCase): string {
         ? failed.length === 2
           ? "Both attempts"
           : `All ${failed.length} attempts`
-        : `The last of ${failed.length} failed attempts`;
+        : `The last of ${failed.length} attempts`;
   return describeFailure(which, declines.at(-1)!);
 }
 
@@ -152,7 +153,8 @@ function describeEnded(explained: ExplainedCase, { endedAt, endReason, paidAt, a
 
 function describePayment(explained: ExplainedCase, arm: Case["arm"]): string {
   const failedCount = failedAttempts(explained).length;
-  const after = failedCount === 0 ? "" : `, after ${failedCount === 1 ? "1 failed attempt" : `${failedCount} failed attempts`}`;
+  const after =
+    failedCount === 0 ? "" : `, after ${failedCount === 1 ? "1 failed attempt" : `${failedCount} failed attempts`}`;
   if (arm !== "dunlin") return `The merchant's own system or the customer brought it${after}. Dunlin only observed.`;
   const brought = explained.actions.findLast(({ status }) => status === "SUCCEEDED");
   if (!brought) return `It was paid without an instruction of Dunlin${after}.`;

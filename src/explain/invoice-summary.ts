@@ -21,7 +21,7 @@ export interface SummaryLine {
 export interface InvoiceSummary {
   /** The customer's, as far as it is known; all times in the sentences are of this zone. */
   timeZone: string;
-  /** Amount, age, why it failed, and what comes next. The page of the invoice begins with it, and `dunlin explain` too. */
+  /** Amount, age, why it failed, and the next step. The invoice's page and `dunlin explain` begin with it. */
   headline: InvoiceHeadline;
   lines: SummaryLine[];
 }

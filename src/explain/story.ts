@@ -108,7 +108,7 @@ const ATTEMPT_WORDING: Readonly<Record<Exclude<TransactionState, "FAILED">, stri
   DISPUTED: "succeeded, and is disputed",
 };
 
-function describeAttempt(t: TransactionFacts): string {
+export function describeAttempt(t: TransactionFacts): string {
   if (t.amount === 0) return `A card was checked: ${t.state === "FAILED" ? "it was declined" : "no money moved"}.`;
   const who = t.initiator === "CUSTOMER" ? "The customer's attempt" : "An attempt";
   if (t.state !== "FAILED") return `${who} ${ATTEMPT_WORDING[t.state]}.`;

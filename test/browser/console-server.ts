@@ -94,6 +94,7 @@ export async function openConsoleStage({ isEmpty = false } = {}): Promise<Consol
     sendTestEvent: async () => null,
     onEvents() {},
     onWithdrawn() {},
+    onCases() {},
     onJob: (kind) => jobs.wake(kind),
   };
   const serve = async () => {

@@ -56,6 +56,7 @@ test("questions about an invoice open by keyboard and without scripts, with the 
     const answers = at.locator(".asked p");
     for (const line of await answers.all()) assert.ok(await line.isVisible(), "on paper all of them are there");
     await at.emulateMedia({ media: "screen" });
+    await at.locator(".questions > summary").press("Enter");
     const questions = at.locator(".asked details");
     assert.ok((await questions.count()) >= 5, name);
     for (const question of await questions.all()) {

@@ -23,7 +23,7 @@ export function conflictList(conflicts: readonly InvoiceConflict[], total: numbe
 
 export const conflictNotice = (conflict: InvoiceConflict | undefined, zone: string): Html | null =>
   conflict
-    ? formNotice("warn", html`<strong>This invoice needs review.</strong> ${conflictText(conflict, zone)}`)
+    ? formNotice("warn", html`<span><strong>This invoice needs review.</strong> ${conflictText(conflict, zone)}</span>`)
     : null;
 
 const conflictText = (conflict: InvoiceConflict, zone: string) =>

@@ -1,10 +1,12 @@
+import { minorDigitsOf } from "../../domain/currency.ts";
 import type { DecisionRecord, EvaluatedHour, EvaluatedTime } from "../../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
 import { formatPercent } from "../../engine/shares.ts";
 import { type Html, html } from "../html.ts";
+import { formatMoney } from "../show/number-format.ts";
 import { table } from "../show/table.ts";
-import { dayStartsBetween, formatTime, timeElement } from "../show/time-format.ts";
-import { timesPlot } from "../show/times-plot.ts";
+import { clockTime, dayAt, longTime, monthWords, type PageClock, zoneWords } from "./page-clock.ts";
+import { worthChart } from "./worth-chart.ts";
 
 /** JSON has no dates, and another version may have stored them differently. */
 export const isReadable = ({ account: { days, hours, ruledOut, even } }: DecisionRecord) =>
@@ -19,72 +21,114 @@ export const isReadable = ({ account: { days, hours, ruledOut, even } }: Decisio
 export const hasConsideredTimes = (decision: DecisionRecord) =>
   decision.account.days.length > 0 && decision.idealTime !== null && decision.chance !== null && isReadable(decision);
 
-export function consideredTimes(
-  decision: DecisionRecord,
-  windowEndsAt: Date,
-  zone: string,
-  remarks: readonly string[] = [],
-): Html {
+/** The invoice on whose page a decision is shown. */
+export interface ConsideredInvoice {
+  windowEndsAt: Date;
+  /** That was due, in minor units. */
+  amount: number;
+  currency: string;
+  clock: PageClock;
+}
+
+export interface ConsideredTimes {
+  chart: Html;
+  /** The table of the same times. */
+  numbers: Html;
+  /** Which retries would follow; null: none is planned. */
+  following: string | null;
+}
+
+/** Money to expect at the best time of each day, with the retries after it. */
+export function consideredTimes(decision: DecisionRecord, invoice: ConsideredInvoice): ConsideredTimes {
   const { account, madeAt, idealTime } = decision;
-  const { days, hours, ruledOut, even } = account;
+  const { days, ruledOut } = account;
+  const { clock, currency, windowEndsAt } = invoice;
   const chosen = chosenTimeOf(decision);
   const otherDays = days.filter((each) => !isTimeOfRetry(each, idealTime!));
   const times = [...otherDays, chosen].sort((a, b) => +a.at - +b.at);
-  const to = new Date(Math.max(+windowEndsAt, ...days.map(({ at }) => +at)) + DAY_MS / 2);
-  const plot = timesPlot(
-    `The best time of each of ${days.length} compared days, by expected value. Chosen: ${formatTime(idealTime!, zone)}, with ${formatExpectedValue(chosen)}. The table below lists all times.`,
-    {
-      from: madeAt,
-      to,
-      times: times.map((each) => ({
-        ...each,
-        value: each.worth,
-        isChosen: each === chosen,
-        words: `${formatTime(each.at, zone)}: ${formatExpectedValue(each)}`,
-      })),
-      ruledOut: ruledOut.map(({ rule, from, to }) => ({ from, to, words: rule })),
-      rows:
-        even === null
-          ? []
-          : [
-              { label: "this plan", times: even.plan },
-              { label: "evenly spaced", times: even.tries },
-            ],
-      days: dayStartsBetween(madeAt, to, zone, DATE_LABELS_MAX),
-    },
-  );
-  return html`<figure class="chart considered"><figcaption>The expected value includes the retries that would follow. <span class="key dot"></span> best compared time of a day <span class="key dot chosen"></span> chosen${ruledOut.length > 0 && html` <span class="key ruled"></span> forbidden by a rule`}</figcaption>${plot}</figure>
-${remarks.map((line) => html`<p class="text">${line}</p>`)}
-<details class="more"><summary>The numbers</summary>${table(
+  const words = (each: EvaluatedHour) => `${longTime(clock, each.at)}: ${worthWords(each, invoice)}`;
+  const next = nextOf(decision);
+  const marks = times.map((each) => ({
+    at: each.at,
+    worth: isKnown(each.worth) ? toMinor(each.worth, invoice) / 10 ** minorDigitsOf(currency) : null,
+    isChosen: each === chosen,
+    words: words(each),
+    label:
+      isKnown(each.worth) && (each === chosen || each.at === next)
+        ? formatMoney(toMinor(each.worth, invoice), currency)
+        : null,
+  }));
+  const to = new Date(Math.max(+times.at(-1)!.at, Math.min(+windowEndsAt, +madeAt + SHOWN_MAX_MS)));
+  const from = times[0]!.at < madeAt ? times[0]!.at : madeAt;
+  const label = `Expected money by day in ${zoneWords(clock)}. Chosen: ${words(chosen)}. Also considered: ${otherDays.map(words).join("; ")}.${ruledOut.map((period) => ` A rule forbids ${longTime(clock, period.from)} to ${longTime(clock, period.to)}: ${period.rule}`).join("")}`;
+  const legend = html`<div class="legend chart-legend"><span><svg viewBox="0 0 10 10"><circle class="c-point full" cx="5" cy="5" r="4"/></svg>chosen</span><span><svg viewBox="0 0 10 10"><circle class="c-point" cx="5" cy="5" r="3.5"/></svg>also considered</span>${ruledOut.length > 0 && html`<span><svg viewBox="0 0 10 10"><rect class="c-ban" width="10" height="10"/></svg>a rule forbids it</span>`}<span>${currency}, ${monthWords(dayAt(clock, from), dayAt(clock, to))}</span></div>`;
+  return {
+    chart: html`<p class="small soft next-words">The money to expect, after costs, from a retry at each day's best time and from the retries after it.</p>${worthChart(label, { from, to, marks, ruledOut, clock })}${legend}`,
+    numbers: numbersTable(decision, times, chosen, invoice),
+    following: followingWords(decision, clock),
+  };
+}
+
+/** Later days of a long window say little. */
+const SHOWN_MAX_MS = 31 * DAY_MS;
+
+/** Older versions stored no expected value of some times. */
+const isKnown = (worth: number | null | undefined): worth is number =>
+  typeof worth === "number" && !Number.isNaN(worth);
+const toMinor = (worth: number, { amount }: ConsideredInvoice) => Math.round(worth * amount);
+
+const worthWords = ({ worth, chance }: EvaluatedHour, invoice: ConsideredInvoice) =>
+  `${isKnown(worth) ? `${formatMoney(toMinor(worth, invoice), invoice.currency)} to expect, ` : ""}a success probability of ${formatPercent(chance)}`;
+
+/** The compared time of the plan's second retry, if it is shown. */
+function nextOf({ account: { days, even, spread } }: DecisionRecord): Date | null {
+  const second = spread ? undefined : even?.plan[1];
+  return (second && days.find((each) => isTimeOfRetry(each, second))?.at) ?? null;
+}
+
+function followingWords({ account: { even, spread } }: DecisionRecord, clock: PageClock): string | null {
+  const [, second, ...later] = spread || even === null ? [] : even.plan;
+  if (!second) return null;
+  const more =
+    later.length === 0
+      ? ""
+      : ` After that, the plan has ${later.length === 1 ? "1 more retry" : `${later.length} more retries`}.`;
+  return `If it fails, ${longTime(clock, second)} would be next.${more}`;
+}
+
+function numbersTable(
+  { account: { hours }, idealTime }: DecisionRecord,
+  times: readonly EvaluatedHour[],
+  chosen: EvaluatedHour,
+  invoice: ConsideredInvoice,
+): Html {
+  const rows: ConsideredRow[] = [
+    ...times.map((each) => ({ ...each, note: each === chosen ? "chosen" : "best compared time of its day" })),
+    ...hours.map((each) => ({
+      ...each,
+      note: isTimeOfRetry(each, idealTime!) ? "hour of the chosen day, chosen" : "hour of the chosen day",
+    })),
+  ];
+  return table(
     "Considered times",
     [
-      { head: "Time", cell: ({ at }: ConsideredRow) => timeElement(at, zone) },
+      { head: "Time", cell: ({ at }: ConsideredRow) => clockTime(invoice.clock, at) },
+      {
+        head: "Expected money",
+        cell: ({ worth }) => (isKnown(worth) ? formatMoney(toMinor(worth, invoice), invoice.currency) : "not compared"),
+        numeric: true,
+      },
       { head: "Success probability", cell: ({ chance }) => formatPercent(chance), numeric: true },
       {
-        head: "Expected value (share of the amount)",
-        cell: ({ worth }) => (worth === null ? "not compared" : formatPercent(worth)),
+        head: "Share of the amount",
+        cell: ({ worth }) => (isKnown(worth) ? formatPercent(worth) : "not compared"),
         numeric: true,
       },
       { head: "", cell: ({ note }) => html`<small>${note}</small>` },
     ],
-    [
-      ...times.map(
-        (each): ConsideredRow => ({ ...each, note: each === chosen ? "chosen" : "best compared time of its day" }),
-      ),
-      ...hours.map(
-        (each): ConsideredRow => ({
-          ...each,
-          note: isTimeOfRetry(each, idealTime!) ? "hour of the chosen day, chosen" : "hour of the chosen day",
-        }),
-      ),
-    ],
-  )}</details>`;
+    rows,
+  );
 }
-
-const DATE_LABELS_MAX = 8;
-
-const formatExpectedValue = ({ worth, chance }: EvaluatedHour) =>
-  `${worth === null ? "" : `an expected value of ${formatPercent(worth)} of the amount and `}a success probability of ${formatPercent(chance)}`;
 
 type ConsideredRow = EvaluatedHour & { note: string };
 

@@ -1,58 +1,76 @@
 import type { Case } from "../../domain/case.ts";
-import { type Invoice, isInRecovery } from "../../domain/invoice.ts";
+import type { DecisionRecord } from "../../domain/decision.ts";
+import { findCustomerZone } from "../../explain/answers.ts";
+import { summarizeInvoice } from "../../explain/invoice-summary.ts";
 import { type ExplainedCase, loadExplainedCase } from "../../explain/load-explained-case.ts";
-import { explainNotStoppable, stopRecovery } from "../../merchants/recovery-requests.ts";
+import { findRequestObstacles } from "../../merchants/recovery-requests.ts";
+import type { Tx } from "../../postgres/database.ts";
 import { type ConnectorMessage, messagesOfInvoice } from "../../tables/connections.ts";
 import { explanatoryDecisions } from "../../tables/decisions.ts";
 import { listDeliveries } from "../../tables/delivery-states.ts";
+import { listExperiments } from "../../tables/experiments.ts";
 import { conflictsOf } from "../../tables/invoice-conflicts.ts";
 import { actionsOfInvoice, transactionsOfInvoice } from "../../tables/invoice-history.ts";
-import { type ListedInvoice, listInvoices } from "../../tables/invoice-list.ts";
+import { listInvoices, type Outcome } from "../../tables/invoice-list.ts";
+import { readSubscriptionFacts } from "../../tables/subscriptions.ts";
 import { CONNECTED, messageStateWords } from "../connection/connection-page.ts";
-import { type Console, redirectTo } from "../console.ts";
-import { type Html, type HtmlPart, html } from "../html.ts";
-import { notFoundError, PageError } from "../page-error.ts";
+import type { Console } from "../console.ts";
+import { type Html, html } from "../html.ts";
+import { notFoundError } from "../page-error.ts";
 import type { Page } from "../page-layout.ts";
 import { enumReader, parsePageQuery, uuidReader } from "../page-query.ts";
-import { formField, formNotice, hiddenFields } from "../show/form-fields.ts";
-import { formatMoney } from "../show/number-format.ts";
-import { toSpacedWords } from "../show/state-labels.ts";
-import { factList, table } from "../show/table.ts";
-import { formatDuration, timeElement } from "../show/time-format.ts";
+import { formNotice } from "../show/form-fields.ts";
+import { table } from "../show/table.ts";
 import type { Visit } from "../visit.ts";
 import { conflictNotice } from "./conflict-list.ts";
-import { hasConsideredTimes } from "./considered-times.ts";
+import { hasConsideredTimes, isReadable } from "./considered-times.ts";
 import { answerList } from "./explanation-answers.ts";
-import { outcomeState } from "./invoice-list-page.ts";
-import { renderTimeline } from "./invoice-timeline.ts";
+import { OUTCOME_LABELS, outcomeState } from "./invoice-list-page.ts";
+import { type InvoiceHistory, invoiceLog } from "./invoice-log.ts";
+import { DONE_MESSAGES, REQUESTS_DONE, requestForms } from "./invoice-requests.ts";
+import { findHeading, nextCard } from "./next-card.ts";
+import { clockTime, type PageClock, zoneWords } from "./page-clock.ts";
+import { recoveryTrack } from "./recovery-track.ts";
+import { invoiceFacts, whyCard } from "./why-card.ts";
 
 const SHOWN_ENTRIES_MAX = 200;
-const QUERY_READERS = { decision: uuidReader, done: enumReader(["stopped"]) };
+const QUERY_READERS = { decision: uuidReader, done: enumReader(REQUESTS_DONE), show: enumReader(["all"]) };
 
 export function invoiceRoutes(console: Console) {
   console.page("/invoices/*", null, (visit) => invoicePage(console, visit));
-  console.post("/invoices/stop", "stop", async ({ db, merchantId, form, actor, reply }) => {
-    const invoiceId = form.get("invoiceId") ?? "";
-    const reason = (form.get("reason") ?? "").trim().slice(0, REASON_CHARS_MAX);
-    const stopped = await stopRecovery({ ...console, db, log: reply.log }, merchantId, {
-      invoiceId,
-      caseId: form.get("caseId") ?? undefined,
-      actor,
-      reason,
-    });
-    if (stopped === null) throw notFoundError("invoice with this id");
-    if (typeof stopped === "string") throw new PageError(409, stopped);
-    return redirectTo(reply, `/invoices/${encodeURIComponent(invoiceId)}?done=stopped`);
-  });
 }
 
 async function invoicePage({ ports }: Console, visit: Visit): Promise<Page> {
-  const { db, params, query, merchantId, may } = visit;
-  const { zone } = visit.person;
-  const { decision, done } = parsePageQuery(query, QUERY_READERS);
-  const id = params["*"]!;
+  const { decision, done, show } = parsePageQuery(visit.query, QUERY_READERS);
+  const data = await loadInvoice(visit, visit.params["*"]!, ports.now());
+  const { explained, outcome, requestedRetries } = data;
+  const { invoice, case: recoveryCase } = explained;
+  const clock: PageClock = { zone: findCustomerZone(explained), readerZone: visit.person.zone };
+  const shownDecision = findShownDecision(data.history.decisions, decision);
+  const history: InvoiceHistory = { ...data.history, explained, shownDecision };
+  const facts = invoiceFacts({ ...data, transactions: history.transactions });
+  const next = nextCard(explained, explained.decisions.every(isReadable) ? shownDecision : null, clock);
+  const heading = next ? null : findHeading(explained, null, clock);
+  return {
+    title: invoice.id,
+    tag:
+      outcome &&
+      (outcome === "open" ? html`<span class="tag tide">${OUTCOME_LABELS.open}</span>` : outcomeState(outcome)),
+    crumb: html`<a href="/invoices">Invoices</a> / <a href="/invoices?customerId=${encodeURIComponent(invoice.customerId)}">${invoice.customerId}</a>`,
+    tools: await requestTools(visit, data, clock),
+    body: html`${done && formNotice("good", DONE_MESSAGES[done])}${conflictNotice(data.conflict, clock.zone.name)}
+${lede(explained, clock)}
+${recoveryCase && recoveryTrack(explained, recoveryCase, requestedRetries, clock)}
+<div class="grid ${next ? "two-one" : ""}">${next}${whyCard(explained, clock, facts, heading)}</div>
+${data.messages.length > 0 && messageCard(data.messages, clock)}
+${invoiceLog(history, show === "all", clock, hiddenDecisions(explained))}
+<details class="card questions"><summary class="log-sum"><h2>Questions and answers</h2> <span class="soft small">as the command line gives them</span></summary><div class="in">${answerList(explained)}</div></details>`,
+  };
+}
+
+async function loadInvoice({ db, merchantId }: Visit, id: string, now: Date) {
   const [explained, listed, actions, deliveries, transactions, conflicts, messages] = await Promise.all([
-    loadExplainedCase(db, merchantId, id, ports.now(), explanatoryDecisions),
+    loadExplainedCase(db, merchantId, id, now, explanatoryDecisions),
     listInvoices(db, merchantId, { invoiceId: id }, undefined, 1),
     actionsOfInvoice(db, merchantId, id, SHOWN_ENTRIES_MAX),
     listDeliveries(db, merchantId, { invoiceId: id, limit: SHOWN_ENTRIES_MAX }),
@@ -61,126 +79,75 @@ async function invoicePage({ ports }: Console, visit: Visit): Promise<Page> {
     messagesOfInvoice(db, merchantId, CONNECTED, id),
   ]);
   if (!explained) throw notFoundError("invoice with this id");
-  const { invoice, case: recoveryCase, earlierCases } = explained;
-  const earlier = await explanatoryDecisions(
-    db,
-    merchantId,
-    earlierCases.map((each) => each.id),
-  );
-  const decisions = [...earlier, ...explained.decisions];
-  const expandedActionId = decision ?? decisions.findLast(hasConsideredTimes)?.actionId ?? null;
-  const latest = listed[0];
-  const isWaiting = deliveries.some(({ type, state }) => type === "recovery_action" && state === "waiting");
-  const open = recoveryCase?.endedAt === null ? recoveryCase : null;
+  const { subscriptionId } = explained.invoice;
+  const earlierIds = explained.earlierCases.map((each) => each.id);
+  const [earlier, subscriptions, experiment] = await Promise.all([
+    explanatoryDecisions(db, merchantId, earlierIds),
+    readSubscriptionFacts(db, merchantId, subscriptionId === undefined ? [] : [subscriptionId]),
+    findExperiment(db, merchantId, explained.case),
+  ]);
   return {
-    title: `Invoice ${id}`,
-    tools:
-      decisions.length > 0 &&
-      html`<a class="button" href="/decisions.csv?invoiceId=${encodeURIComponent(id)}">Decisions as CSV</a>`,
-    body: html`${done && formNotice("good", STOPPED_MESSAGE)}${conflictNotice(conflicts.get(id), zone)}
-<p class="lead">${formatMoney(invoice.amount, invoice.currency)}, ${statusSentence(invoice, open?.unpaidAt ?? null, isWaiting ? "waiting" : (latest?.nextAt ?? null), ports.now(), zone)}</p>
-<div class="columns"><section><h2>Invoice</h2>${invoiceFacts(explained, zone)}</section>
-${latest && recoveryCase && html`<section><h2>Recovery</h2>${recoveryFacts(latest, recoveryCase, isWaiting, zone)}</section>`}</div>
-${open && may("stop") && stopForm(open)}
-${messages.length > 0 && messageSection(messages, zone)}
-<h2>Questions and answers</h2>
-${answerList(explained)}
-<h2>Timeline</h2>
-<p class="soft">Times are in your time zone (${zone}). Reasons name the customer's time zone with each time.${hiddenDecisions(explained)}</p>
-${renderTimeline({ explained, actions, deliveries, transactions, decisions, expandedActionId }, zone, ports.now())}`,
+    explained,
+    ...{ messages, experiment, conflict: conflicts.get(id) },
+    outcome: (listed[0]?.outcome ?? null) as Outcome | null,
+    requestedRetries: listed[0]?.requestedRetries ?? 0,
+    subscription: (subscriptionId !== undefined && subscriptions.get(subscriptionId)) || null,
+    history: { actions, deliveries, transactions, decisions: [...earlier, ...explained.decisions] },
   };
 }
 
-function invoiceFacts({ invoice, balance }: ExplainedCase, zone: string): Html {
-  const amountDue = balance?.unpaidAmount ?? invoice.amount;
-  return factList([
-    ["State", toSpacedWords(invoice.state)],
-    amountDue === invoice.amount ? null : ["Amount due", formatMoney(amountDue, invoice.currency)],
-    [
-      "Customer",
-      html`<a href="/invoices?customerId=${encodeURIComponent(invoice.customerId)}">${invoice.customerId}</a>`,
-    ],
-    invoice.subscriptionId
-      ? [
-          "Subscription",
-          html`<a href="/invoices?subscriptionId=${encodeURIComponent(invoice.subscriptionId)}">${invoice.subscriptionId}</a>`,
-        ]
-      : null,
-    invoice.businessEntity ? ["Entity", invoice.businessEntity] : null,
-    ["Created", timeElement(invoice.createdAt, zone)],
-    ["Last updated", timeElement(invoice.updatedAt, zone)],
-  ]);
+type LoadedInvoice = Awaited<ReturnType<typeof loadInvoice>>;
+
+/** The one that assigned the case to its arm when it opened. */
+async function findExperiment(tx: Tx, merchantId: string, recoveryCase: Case | null) {
+  if (recoveryCase === null || recoveryCase.arm === "shadow") return null;
+  const { openedAt } = recoveryCase;
+  const experiments = await listExperiments(tx, merchantId);
+  return (
+    experiments.find(
+      ({ startedAt, stoppedAt }) => startedAt <= openedAt && (stoppedAt === null || stoppedAt > openedAt),
+    ) ?? null
+  );
 }
 
-function recoveryFacts(
-  latest: ListedInvoice,
-  { endedAt, windowEndsAt, budget }: Case,
-  isWaiting: boolean,
-  zone: string,
-) {
-  return factList([
-    ["Outcome", outcomeState(latest.outcome)],
-    latest.endReason ? ["End reason", toSpacedWords(latest.endReason)] : null,
-    ["Began", timeElement(latest.openedAt, zone)],
-    latest.endedAt
-      ? ["Ended", timeElement(latest.endedAt, zone)]
-      : ["Window ends", timeElement(endedAt === null ? windowEndsAt : null, zone)],
-    ["Retries requested", `${latest.requestedRetries} of ${budget}`],
-    isWaiting || latest.nextAt
-      ? ["Next action", isWaiting ? "waiting for delivery" : timeElement(latest.nextAt, zone)]
-      : null,
-  ]);
+/** The one whose action the reader chose, else the latest with considered times. */
+const findShownDecision = (decisions: readonly DecisionRecord[], actionId: string | undefined) =>
+  (actionId === undefined
+    ? decisions.findLast(hasConsideredTimes)
+    : decisions.findLast((each) => each.actionId === actionId)) ?? null;
+
+async function requestTools({ db, merchantId, may }: Visit, data: LoadedInvoice, clock: PageClock) {
+  const { explained, requestedRetries } = data;
+  const open = explained.case?.endedAt === null ? explained.case : null;
+  if (open === null || !may("stop")) return null;
+  const obstacles = open.arm === "dunlin" ? await findRequestObstacles(db, merchantId, open, explained.now) : null;
+  return requestForms({ explained, open, obstacles, retriesLeft: open.budget - requestedRetries, clock });
 }
 
-const messageSection = (
-  messages: readonly ConnectorMessage[],
-  zone: string,
-): Html => html`<h2>Mails to the customer</h2>
+/** The sentence that answers the page, and the one clock of all times below. */
+function lede(explained: ExplainedCase, clock: PageClock): Html {
+  const { lead, rest, time } = summarizeInvoice(explained).headline;
+  const [before, ...after] = time === null ? [rest] : rest.split(time);
+  return html`<p class="lede"><b>${lead}</b> ${before}${time !== null && html`<b class="nowrap">${time}</b>`}${after.join(time ?? "")}</p>
+<p class="small soft one-clock mb">All times are the customer's: ${zoneWords(clock)} (${clock.zone.name}). Point at a time to see yours.</p>`;
+}
+
+const messageCard = (messages: readonly ConnectorMessage[], clock: PageClock): Html =>
+  html`<section class="card mb"><header><h2>Mails to the customer</h2></header>
 ${table(
   "Mails to the customer",
   [
     { head: "Mail", cell: ({ number }: ConnectorMessage) => (number === 1 ? "First mail" : `Reminder ${number - 1}`) },
     { head: "State", cell: ({ state }) => messageStateWords(state) },
-    { head: "Time", cell: ({ at }) => timeElement(at, zone) },
+    { head: "Time", cell: ({ at }) => (at === null ? html`<span class="soft">–</span>` : clockTime(clock, at)) },
     { head: "Language", cell: ({ language }) => language },
     { head: "Note", cell: ({ problem }) => problem && html`<div class="long">${problem}</div>` },
   ],
   messages,
-)}`;
+)}</section>`;
 
 function hiddenDecisions({ case: recoveryCase, decisions }: ExplainedCase): string | null {
   const total = decisions.at(-1)?.number ?? 0;
   const hidden = recoveryCase?.arm === "shadow" ? total - decisions.length : 0;
-  return hidden > 0 ? ` ${hidden} of ${total} decisions are not shown; the CSV file has all of them.` : null;
-}
-
-const REASON_CHARS_MAX = 200;
-const STOPPED_MESSAGE =
-  "Recovery stopped. Undelivered instructions were withdrawn. An instruction that your endpoint already accepted may still be carried out.";
-
-/** Must be opened first. Shows why recovery cannot be stopped. */
-function stopForm(open: Case): Html {
-  const obstacle = explainNotStoppable(open);
-  if (obstacle !== null) return html`<p class="text soft">${obstacle}</p>`;
-  return html`
-<details class="more"><summary>Stop recovery</summary>
-<form method="post" action="/invoices/stop" class="box">${hiddenFields({ invoiceId: open.invoiceId, caseId: open.id })}
-<p>Dunlin sends no more instructions for this invoice, withdraws undelivered ones, and sends <code>complete_dunning</code> to your endpoint. You cannot undo this. Recovery restarts only if the invoice is settled and then becomes unpaid again.</p>
-${formField({ label: "Reason", name: "reason", maxlength: REASON_CHARS_MAX, hint: "For the audit log." })}
-<button class="danger">Stop recovery for this invoice</button></form></details>`;
-}
-
-/** @param next  the next action's planned time, or `waiting` if its event was not delivered yet */
-function statusSentence(
-  invoice: Invoice,
-  unpaidAt: Date | null,
-  next: Date | "waiting" | null,
-  now: Date,
-  zone: string,
-): HtmlPart {
-  if (!isInRecovery(invoice.state)) return toSpacedWords(invoice.state);
-  if (unpaidAt === null) return `${toSpacedWords(invoice.state)}, not in recovery`;
-  const age = `unpaid for ${formatDuration(now.getTime() - unpaidAt.getTime())}`;
-  if (next === "waiting") return `${age}, an instruction is waiting for delivery`;
-  return next === null ? age : html`${age}, next action planned for ${timeElement(next, zone)}`;
+  return hidden > 0 ? ` · ${hidden} of ${total} decisions are not shown; the CSV file has all of them.` : null;
 }

@@ -14,7 +14,7 @@ const PADDING_LEFT = 58;
 const PADDING_RIGHT = 16;
 const PADDING_TOP = 12;
 const PADDING_BOTTOM = 28;
-/** More points cannot be told apart. */
+/** More points would overlap. */
 const POINTS_MAX = 90;
 
 export function bandChart(

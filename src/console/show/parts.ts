@@ -21,9 +21,9 @@ export const segments = (label: string, choices: readonly Choice[]): Html =>
 export const tabs = (label: string, choices: readonly Choice[]): Html =>
   html`<nav class="tabs" aria-label="${label}">${choices.map(({ words, href, isCurrent }) => html`<a href="${href}"${isCurrent ? html` aria-current="page"` : ""}>${words}</a>`)}</nav>`;
 
-/** A menu that opens without script. */
-export const drop = (words: HtmlPart, body: HtmlPart, kind = ""): Html =>
-  html`<details class="drop ${kind}"><summary class="button">${words}</summary><div>${body}</div></details>`;
+/** A menu that opens without script; its name closes another open one. */
+export const drop = (words: HtmlPart, body: HtmlPart, kind = "", button = ""): Html =>
+  html`<details name="drop" class="drop ${kind}"><summary class="button ${button}">${words}</summary><div>${body}</div></details>`;
 
 /** An active filter, with a link to the same page without it. */
 export const filterChip = (words: string, hrefWithout: string): Html =>

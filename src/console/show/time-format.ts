@@ -96,18 +96,3 @@ export function parseDatetimeLocal(text: string, zone: string): Date | null {
   if (!localTime) return null;
   return new Date(fromLocalTime(findZone(zone)!, localTime.getTime()));
 }
-
-/** At equal steps, at most `count`. */
-export function dayStartsBetween(from: Date, to: Date, zone: string, count: number): { at: Date; text: string }[] {
-  const [first, last] = [from, to].map((at) => Date.parse(`${toDatetimeLocal(at, zone).slice(0, 10)}T00:00Z`)) as [
-    number,
-    number,
-  ];
-  const every = Math.max(1, Math.ceil((last - first) / DAY_MS / count));
-  const days: { at: Date; text: string }[] = [];
-  for (let day = first + DAY_MS; day <= last; day += every * DAY_MS) {
-    const date = new Date(day).toISOString().slice(0, 10);
-    days.push({ at: parseDatetimeLocal(`${date}T00:00`, zone)!, text: formatDay(date).slice(0, -5) });
-  }
-  return days;
-}
