@@ -147,6 +147,8 @@ test("the attempt of a retry is one entry, named as the retry", () => {
     "Decided: retry",
     "Invoice created",
   ]);
+  const paid = { ...named, state: "PAID" } as const;
+  assert.equal(titles({ actions: [shown], transactions: [paid] })[0], "The retry succeeded");
   assert.deepEqual(titles({ actions: [shown] }), ["The retry failed", "Decided: retry", "Invoice created"]);
 });
 

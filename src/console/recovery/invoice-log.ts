@@ -134,7 +134,10 @@ function transactionEntry(t: ShownTransaction, history: InvoiceHistory): LogEntr
     at: t.createdAt,
     kind: t.state === "PAID" ? "good" : t.state === "FAILED" ? "bad" : "",
     rank: isRetry ? 5 : 1,
-    title: t.amount === 0 ? `Card check: ${toSpacedWords(t.state)}` : `${what}${toSpacedWords(t.state)}`,
+    title:
+      t.amount === 0
+        ? `Card check: ${toSpacedWords(t.state)}`
+        : `${what}${isRetry && t.state === "PAID" ? "succeeded" : toSpacedWords(t.state)}`,
     note: html`${t.amount === 0 ? "No money moved" : formatMoney(t.amount, t.currency)}${paymentMethod !== "" && ` on ${paymentMethod}`}${by && `, ${by}`}${why !== "" && `: ${why}`}`,
     details: message !== null && html`<p>Message of the gateway: ${message}</p>`,
   };
@@ -150,7 +153,7 @@ function describeDeclineOf(t: ShownTransaction, { explained }: InvoiceHistory): 
   return [code && `code ${code}`, t.networkAdviceCode && `advice ${t.networkAdviceCode}`].filter(Boolean).join(", ");
 }
 
-/** Its attempt is the action's outcome, so the two are one entry. */
+/** Its attempt is the outcome of the action, so the two are one entry. */
 const isAttemptOf = (t: ShownTransaction, { id, executedAt }: ShownAction, { explained }: InvoiceHistory) =>
   executedAt !== null &&
   (t.recoveryActionId === id || explained.actions.some((each) => each.id === id && each.transactionId === t.id));
@@ -197,7 +200,7 @@ function shadowEntries(recoveryCase: Case, history: InvoiceHistory, clock: PageC
 const reasonList = (reasons: readonly string[], clock: PageClock): Html =>
   html`<ul>${removeZoneNames(reasons, clock.zone).map((reason) => html`<li>${reason}</li>`)}</ul>`;
 
-/** The page shows one decision's considered times, so others link to theirs. */
+/** The page shows the considered times of one decision, so others link to theirs. */
 const consideredLink = (decision: DecisionRecord, { shownDecision }: InvoiceHistory): Html | null =>
   hasConsideredTimes(decision) && decision !== shownDecision
     ? html`<p><a href="?decision=${decision.actionId!}#considered">Other times considered</a></p>`

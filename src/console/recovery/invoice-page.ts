@@ -124,7 +124,7 @@ async function requestTools({ db, merchantId, may }: Visit, data: LoadedInvoice,
   return requestForms({ explained, open, obstacles, retriesLeft: open.budget - requestedRetries, clock });
 }
 
-/** The sentence that answers the page, and the clock for all times below. */
+/** The sentence that answers the page, and the one clock of all times below. */
 function lede(explained: ExplainedCase, clock: PageClock): Html {
   const { lead, rest, time } = summarizeInvoice(explained).headline;
   const [before, ...after] = time === null ? [rest] : rest.split(time);

@@ -1,5 +1,5 @@
 export interface TruePlace {
-  /** In percent. */
+  /** In percent of the width. */
   x: number;
 }
 
@@ -9,7 +9,7 @@ export interface Placed<Mark> {
   marks: readonly Mark[];
 }
 
-/** Further from its true place a mark would mislead, so it joins its neighbor. Relative to the smallest distance. */
+/** Further from its true place a mark would mislead, so it joins its neighbor. In parts of the smallest distance. */
 const NUDGE_MAX = 1;
 /** Left of it a mark would leave the sheet. */
 const EDGE = 1;
@@ -68,7 +68,7 @@ function separate(own: readonly number[], gap: number, high: number): number[] {
   return places;
 }
 
-/** The first neighbor at the smallest distance. */
+/** The first of the two neighbors with the smallest distance. */
 function findClosest(own: readonly number[]): number {
   let closest = 0;
   for (let index = 1; index + 1 < own.length; index++)

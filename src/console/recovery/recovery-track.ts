@@ -7,11 +7,11 @@ import { clockTime, longTime, type PageClock, shortDay } from "./page-clock.ts";
 import { chooseLabels, type Placed, placeMarks, placeNow } from "./place-marks.ts";
 import { listTrackMarks, type MarkKind, type TrackMark } from "./track-marks.ts";
 
-/** In percent. */
+/** In percent of the width. */
 const LEFT = 3;
 const RIGHT = 97;
 const LINE_Y = 44;
-/** Smallest distances on a wide and on a narrow window, in percent: for marks 20 px wide, and for labels. */
+/** Smallest distances on a wide and on a narrow window, in percent: of marks 20 px wide, and of labels. */
 const WIDE = { gap: 2.2, labels: 7, height: 98, kind: "only-wide" } as const;
 const NARROW = { gap: 7, labels: 14, height: 82, kind: "only-narrow" } as const;
 

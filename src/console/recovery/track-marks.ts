@@ -16,7 +16,7 @@ export interface TrackMark {
   words: string;
 }
 
-/** Past and planned marks in an invoice's latest recovery, oldest first. */
+/** What happened and is planned in the latest recovery of an invoice, oldest first. */
 export function listTrackMarks(explained: ExplainedCase): TrackMark[] {
   const attempts = listAttempts(explained);
   const marks = [

@@ -63,7 +63,7 @@ export interface InvoiceFacts {
   experiment: { id: string; name: string } | null;
 }
 
-/** Each leads to a list with the same value. */
+/** Each leads to the list of what it has in common with others. */
 export function invoiceFacts({ explained, transactions, subscription, experiment }: InvoiceFacts): Html {
   const { invoice, balance, case: recoveryCase } = explained;
   const due = balance?.unpaidAmount ?? invoice.amount;

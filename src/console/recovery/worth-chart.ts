@@ -25,13 +25,13 @@ interface WorthDays {
 const HEIGHT = 196;
 const BASE = 150;
 const ROOF = 24;
-/** Days with a label; on a phone every second one. */
+/** Days with a label; on a phone every second of them. */
 const LABELS_MAX = 14;
 const DAYS_MAX = 366;
 /** Of money above a mark, in percent. */
 const LABEL_WIDTH = 11;
 
-/** One place for each local day, from stored instants: a day on which clocks change has 23 or 25 hours. */
+/** One place for each day of the customer, from stored instants: a day of a clock change has 23 or 25 hours. */
 export function worthChart(label: string, days: WorthDays): Html {
   const starts = listDays(days.from, days.to, days.clock);
   const slot = 100 / (starts.length - 1);
@@ -61,7 +61,7 @@ interface DayStart {
   at: number;
 }
 
-/** When days start from one instant to another, and when the next one does. */
+/** The starts of the days from one instant to another, and of the day after. */
 function listDays(from: Date, to: Date, clock: PageClock): DayStart[] {
   const startOf = (day: LocalDay): DayStart => ({ day, at: atLocalTime(clock.zone, day, 0) });
   const starts = [startOf(dayAt(clock, from))];
