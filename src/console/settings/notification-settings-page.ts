@@ -59,7 +59,7 @@ const largeText = (large: readonly LargeAmount[]) =>
 function ownForm({ own, canMail }: NotificationSettings, { person, merchantName }: Visit): Html {
   const { digest, digestWeekday, digestHour, alerts } = own ?? NO_NOTICES;
   return html`${!canMail && formNotice("warn", html`Dunlin has no mail server, so it sends no e-mails. The operator sets it with <code>DUNLIN_SMTP_URL</code> and <code>DUNLIN_MAIL_FROM</code>.`)}
-<form method="post" action="${NOTIFICATIONS_PATH}" class="card">
+<form method="post" action="${NOTIFICATIONS_PATH}" class="box">
 <p>To ${person.email}, about ${merchantName}. Other members choose their own.</p>
 ${selectField(
   "Digest",
@@ -89,11 +89,11 @@ const alertFields = (legend: string, alerts: readonly AlertKind[]): Html => html
 
 function chatForms(chat: ChatWebhook | null, { person: { zone } }: Visit): Html {
   const hint = html`HTTPS, for a webhook that takes <code>{"text": …}</code> as Slack's does. ${chat ? `Leave it empty to keep ${chat.shown}. ` : ""}The URL is stored encrypted, and only its end is shown.`;
-  return html`<form method="post" action="${NOTIFICATIONS_PATH}/chat" class="card">
+  return html`<form method="post" action="${NOTIFICATIONS_PATH}/chat" class="box">
 ${formField({ label: "URL", name: "url", type: "url", maxlength: 2048, required: chat === null, placeholder: chat?.shown ?? "https://chat.example.com/hooks/…", hint })}
 ${alertFields("Alerts in the chat", chat?.alerts ?? ALERT_KINDS)}
 <button class="main">Save</button></form>
-${chat && html`<div class="card"><p>${answerText(chat, zone)}</p>${formButton(`${NOTIFICATIONS_PATH}/chat/test`, "Send a test")} ${formButton(`${NOTIFICATIONS_PATH}/chat/remove`, "Remove the chat", {}, "danger")}</div>`}`;
+${chat && html`<div class="box"><p>${answerText(chat, zone)}</p>${formButton(`${NOTIFICATIONS_PATH}/chat/test`, "Send a test")} ${formButton(`${NOTIFICATIONS_PATH}/chat/remove`, "Remove the chat", {}, "danger")}</div>`}`;
 }
 
 function answerText({ answeredAt, answer, delivered }: ChatWebhook, zone: string): HtmlPart {
@@ -102,6 +102,6 @@ function answerText({ answeredAt, answer, delivered }: ChatWebhook, zone: string
 }
 
 const largeForm = (large: readonly LargeAmount[]): Html => html`
-<form method="post" action="${NOTIFICATIONS_PATH}/large" class="card">
+<form method="post" action="${NOTIFICATIONS_PATH}/large" class="box">
 ${formField({ label: "Amounts", name: "amounts", value: formatLargeAmounts(large), maxlength: 1000, placeholder: "EUR 500, USD 600", hint: "An invoice is large from this amount on, in its currency. Without an amount, none is." })}
 <button class="main">Save</button></form>`;
