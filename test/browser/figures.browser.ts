@@ -297,7 +297,7 @@ test("reduced motion is respected, and every chart has a description and a table
     const moving =
       "[...document.querySelectorAll('*')].filter((each) => getComputedStyle(each).transitionDuration !== '0s').length";
     assert.equal(await at.evaluate(moving), 0, path);
-    const charts = at.locator("svg[role=img], .plot[role=group]");
+    const charts = at.locator("[role=img], .plot[role=group]");
     assert.ok((await charts.count()) > 0, path);
     for (const chart of await charts.all())
       assert.match((await chart.getAttribute("aria-label")) ?? "", /\w.{15,}\d/, path);
