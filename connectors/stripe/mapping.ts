@@ -28,8 +28,8 @@ const isCollectedAutomatically = (invoice: Stripe.Invoice) =>
   (invoice.auto_advance !== false || Boolean(invoice.metadata?.[OWNER_MARK]));
 
 /**
- * Maps an invoice. Only one that failed is in recovery: an open invoice that was not tried yet, that is being debited for the first
- * time, that the customer pays by a link, or that the merchant collects by hand, is still a draft for Dunlin.
+ * Maps an invoice. An open invoice is unpaid for Dunlin only after an automatic charge failed. Before that it is a draft, and so is
+ * one that the customer pays by a link or that the merchant collects by hand.
  *
  * @param charges  of the invoice, in any order
  */
