@@ -24,6 +24,10 @@ const CONCURRENCY = 5;
 /** Linux's folder in memory. In containers it often has only 64 MB; the tests need 0.5 GB. */
 const MEMORY_FOLDER = "/dev/shm";
 const MEMORY_BYTES_MIN = 4 * 1024 ** 3;
+/** For one test, one hook and one process of tests, which then fail by name. The longest process takes 2 minutes. */
+const TEST_TIMEOUT_MS = 10 * 60_000;
+/** For all of `npm test`. A process that does not end although its tests have ended is abandoned then, and named. */
+const RUN_TIMEOUT_MS = 20 * 60_000;
 /** The most short files that share a process. */
 const FILES_PER_PROCESS_MAX = 16;
 
@@ -52,6 +56,7 @@ if (filesInProcess.length === 0) {
 // Ctrl-C reaches the test files directly; this process waits until they have ended, and stops the server.
 const interrupted = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => interrupted.abort());
+if (!values.long) setTimeout(() => interrupted.abort(), RUN_TIMEOUT_MS).unref();
 
 // Copying a database takes 20 ms in memory, and up to 400 ms on a disk.
 if (process.env.TMPDIR === undefined && hasMemoryFolder()) process.env.TMPDIR = MEMORY_FOLDER;
@@ -65,6 +70,7 @@ try {
     files: patterns.length > 0 ? filesInProcess.map((file) => resolve(cwd, file)) : groupFiles(filesInProcess),
     concurrency: CONCURRENCY,
     testNamePatterns: values["test-name-pattern"],
+    ...(values.long ? {} : { timeout: TEST_TIMEOUT_MS }),
     signal: interrupted.signal,
   });
   tests.on("test:fail", () => {

@@ -12,6 +12,9 @@ import { findFreePort } from "../free-port.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "dunlin-commands-"));
 const data = join(folder, "data");
+/** Starting takes 2 s on an idle machine. */
+const READY_MS = 60_000;
+
 let port = 0;
 let metricsPort = 0;
 let service: ChildProcess;
@@ -21,12 +24,20 @@ const { start: started, run: dunlin } = createProgram(folder, () => ({ DUNLIN_DA
 
 async function startService() {
   printed = "";
+  let log = "";
   service = started(["serve"], { DUNLIN_METRICS_PORT: String(metricsPort) });
+  service.stderr!.on("data", (chunk) => {
+    log = `${log}${chunk}`.slice(-10_000);
+  });
+  const { promise: isReady, resolve, reject } = Promise.withResolvers<void>();
   service.stdout!.on("data", (chunk) => {
     printed += chunk;
+    if (printed.includes("curl")) resolve();
   });
-  service.stderr!.resume();
-  while (!printed.includes("curl")) await once(service.stdout!, "data");
+  const fail = (why: string) => reject(new Error(`${why}. It printed:\n${printed}\nand logged:\n${log}`));
+  service.once("exit", (code, signal) => fail(`the service ended with ${code ?? signal}`));
+  const late = setTimeout(() => fail(`the service was not ready in ${READY_MS / 1_000} s`), READY_MS);
+  await isReady.finally(() => clearTimeout(late));
 }
 
 function list(apiKey: string, agent: Agent | false = false): Promise<{ status: number; body: string }> {
