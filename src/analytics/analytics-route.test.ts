@@ -5,6 +5,7 @@ import { testApi, testClock, testKey, testMerchant } from "../api/api.fixture.ts
 import { createAttentionStore } from "../attention/attention.fixture.ts";
 import { DAY_MS } from "../domain/durations.ts";
 import { PERMISSIONS } from "../domain/permission.ts";
+import { replaceRecoveryRules } from "../tables/recovery-rules.ts";
 
 let database: TestDatabase;
 let api: Awaited<ReturnType<typeof testApi>>;
@@ -34,7 +35,7 @@ async function shopWithCases() {
       headers: { authorization: `Bearer ${apiKey}` },
     });
   };
-  return { get, now, ago };
+  return { get, now, ago, merchant };
 }
 
 test("GET /v1/analytics/recovery sums mature cases exactly by currency, and leaves young ones out", async () => {
@@ -62,6 +63,25 @@ test("GET /v1/analytics/recovery sums mature cases exactly by currency, and leav
     yen.rows.map(({ value, count }: Record<string, unknown>) => [value, count]),
     [["2025-11", 1]],
   );
+});
+
+test("an invoice counts only when the longest window that a rule gives is over", async () => {
+  const { get, merchant } = await shopWithCases();
+  const rule = {
+    id: api.ports.newId(),
+    name: "annual",
+    conditions: { planIds: ["annual"] },
+    budget: null,
+    leadMs: null,
+  };
+  const rules = [
+    { ...rule, leaveOut: false, windowDays: 44, quiet: null },
+    { ...rule, id: api.ports.newId(), leaveOut: true, windowDays: 90, quiet: null },
+  ];
+  await replaceRecoveryRules(database.db, merchant.id, rules, api.ports.now());
+  const { rows, maturityDays } = (await get("")).json();
+  assert.equal(maturityDays, 51);
+  assert.deepEqual(rows, [], "the invoices failed 50 days ago");
 });
 
 test("wrong parameters are refused by name, and a key needs the permission", async () => {

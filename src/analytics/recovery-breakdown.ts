@@ -1,6 +1,5 @@
 import { type ConfidenceInterval, shareInterval } from "../backtest/confidence-intervals.ts";
-import type { Tx } from "../postgres/database.ts";
-import { type CaseFilters, type RecoverySum, type SumDimension, sumRecovery } from "../tables/recovery-sums.ts";
+import type { RecoverySum } from "../tables/recovery-sums.ts";
 import { isInView, type ReportingView, sumInView } from "./reporting-money.ts";
 
 /** Cases or retries with one value, such as one decline reason. */
@@ -21,21 +20,9 @@ export interface Breakdown {
   all: BreakdownRow;
 }
 
-/**
- * Recovery by a dimension, for cases that first failed in a span.
- *
- * @param designEffect  from `measureDesignEffect`
- */
-export async function breakDownRecovery(
-  tx: Tx,
-  merchantId: string,
-  dimension: SumDimension,
-  { from, to }: { from: Date; to: Date },
-  filters: CaseFilters,
-  view: ReportingView,
-  designEffect: number,
-): Promise<Breakdown> {
-  const sums = (await sumRecovery(tx, merchantId, dimension, [from, to], filters)).filter((sum) => isInView(sum, view));
+/** Adds up a split's currencies in a view. @param designEffect  from `measureDesignEffect` */
+export function toBreakdown(split: readonly RecoverySum[], view: ReportingView, designEffect: number): Breakdown {
+  const sums = split.filter((sum) => isInView(sum, view));
   const rows = [...Map.groupBy(sums, ({ value }) => value)].map(([value, parts]) =>
     toRow(value, parts, view, designEffect),
   );

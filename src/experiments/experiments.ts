@@ -7,9 +7,8 @@ import type { Tx } from "../postgres/database.ts";
 import { writeAuditEntry } from "../tables/audit-log.ts";
 import { insertExperiment, stopExperiment } from "../tables/experiments.ts";
 import { lockMerchant } from "../tables/merchants.ts";
+import { readMaturityDays } from "./maturity.ts";
 
-/** Leaves time for payments from the last days of the window to be reported. */
-export const REPORTING_GRACE_DAYS = 7;
 const MAX_MATURITY_DAYS = 365;
 
 export interface ExperimentPlan {
@@ -23,10 +22,10 @@ export interface ExperimentPlan {
   margin?: number | undefined;
 }
 
-/** Fills in the defaults. */
+/** Fills in the defaults. @param usualMaturityDays  from `readMaturityDays` */
 export const plannedExperiment = (
-  { windowDays }: Merchant,
   plan: ExperimentPlan,
+  usualMaturityDays: number,
   startedAt: Date,
 ): Omit<Experiment, "id" | "salt"> => ({
   name: plan.name,
@@ -34,7 +33,7 @@ export const plannedExperiment = (
   startedAt,
   comparedFrom: new Date(startedAt.getTime() + (plan.calibrationDays ?? 0) * DAY_MS),
   stoppedAt: null,
-  maturityDays: plan.maturityDays ?? Math.min(windowDays + REPORTING_GRACE_DAYS, MAX_MATURITY_DAYS),
+  maturityDays: plan.maturityDays ?? Math.min(usualMaturityDays, MAX_MATURITY_DAYS),
   primary: plan.primary ?? COUNT_MEASURE,
   margin: plan.margin ?? 0.03,
 });
@@ -58,7 +57,7 @@ export async function startExperiment(
   const merchant = (await lockMerchant(tx, merchantId))!;
   if (merchant.shadow) return shadowModeMessage(merchant);
   const experiment: Experiment = {
-    ...plannedExperiment(merchant, plan, ports.now()),
+    ...plannedExperiment(plan, await readMaturityDays(tx, merchantId), ports.now()),
     id: ports.newId(),
     salt: ports.randomBytes(16).toString("hex"),
   };

@@ -3,6 +3,7 @@ import { DAY_MS, MINUTE_MS } from "../domain/durations.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { ALERT_KINDS, type AlertKind } from "../domain/notice.ts";
 import type { Ports } from "../domain/ports.ts";
+import { readMaturityDays } from "../experiments/maturity.ts";
 import type { Tx } from "../postgres/database.ts";
 import { findChatWebhook } from "../tables/chat-webhooks.ts";
 import { listAlertReaders } from "../tables/member-notices.ts";
@@ -87,7 +88,11 @@ async function findFallenRate({ tx, merchant, now }: Check, incident: Incident):
   const { readTo, announcedAt } = incident;
   const isPaused = announcedAt !== null && now.getTime() - announcedAt.getTime() < RATE_ALERT_PAUSE_MS;
   if (isPaused || (readTo !== null && now.getTime() - readTo.getTime() < DAY_MS)) return { next: incident, text: null };
-  const [earlier, recent] = await tallyRecovery(tx, merchant.id, rateBounds(now, merchant.windowDays));
+  const [earlier, recent] = await tallyRecovery(
+    tx,
+    merchant.id,
+    rateBounds(now, await readMaturityDays(tx, merchant.id)),
+  );
   const fall = findRateFall(earlier!, recent!);
   if (fall === null) return { next: { ...incident, readTo: now }, text: null };
   return { next: { ...incident, readTo: now, announcedAt: now }, text: describeRateFall(fall) };

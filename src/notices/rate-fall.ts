@@ -1,5 +1,4 @@
 import { DAY_MS, WEEK_MS } from "../domain/durations.ts";
-import { REPORTING_GRACE_DAYS } from "../experiments/experiments.ts";
 import type { RateTally } from "../tables/recovery-rates.ts";
 
 const RECENT_WEEKS = 4;
@@ -11,9 +10,9 @@ const QUANTILE = 2.5758;
 export const RATE_ALERT_PAUSE_MS = RECENT_WEEKS * WEEK_MS;
 
 /** Returns the bounds of the earlier and the recent weeks: full days, whose cases are all old enough to count. */
-export function rateBounds(now: Date, windowDays: number): [Date, Date, Date] {
+export function rateBounds(now: Date, maturityDays: number): [Date, Date, Date] {
   const today = Math.floor(now.getTime() / DAY_MS) * DAY_MS;
-  const end = today - (windowDays + REPORTING_GRACE_DAYS) * DAY_MS;
+  const end = today - maturityDays * DAY_MS;
   const recentFrom = end - RECENT_WEEKS * WEEK_MS;
   return [new Date(recentFrom - EARLIER_WEEKS * WEEK_MS), new Date(recentFrom), new Date(end)];
 }

@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { isApproved } from "../domain/transaction.ts";
 import { findBankDebit } from "../engine/rules/bank-debits.ts";
 import { isCard } from "../engine/rules/instrument.ts";
-import { REPORTING_GRACE_DAYS } from "../experiments/experiments.ts";
+import { REPORTING_GRACE_DAYS } from "../experiments/maturity.ts";
 import { wouldAskCustomer } from "../explain/customer-request-wording.ts";
 import type { Tx } from "../postgres/database.ts";
 import { instrumentOf } from "../recovery/build-decision-facts.ts";

@@ -1,6 +1,6 @@
 import { listPlanCaveats } from "../engine/alternatives.ts";
 import { formatTenths } from "../engine/shares.ts";
-import { REPORTING_GRACE_DAYS } from "../experiments/experiments.ts";
+import { REPORTING_GRACE_DAYS } from "../experiments/maturity.ts";
 import { type ShadowFigures, STANCES, type Stance } from "./shadow-figures.ts";
 
 /** Completes "Dunlin would …" for the merchant's own retry, except `unknown`. */

@@ -15,6 +15,17 @@ export async function listRecoveryRules(tx: Tx, merchantId: string): Promise<Num
   return rows.map((rule, index) => ({ ...rule, number: index + 1 }));
 }
 
+const LONGEST_WINDOW = prepared(
+  "longest_recovery_window",
+  `select greatest(window_days, (select max(window_days) from recovery_rules where merchant_id = $1 and not leave_out)) as days
+   from merchants where id = $1`,
+);
+
+/** The longest recovery window that an invoice may get from the merchant's settings or rules. */
+export async function longestWindowDays(tx: Tx, merchantId: string): Promise<number> {
+  return (await tx.run<{ days: number }>(LONGEST_WINDOW, [merchantId])).rows[0]?.days ?? 0;
+}
+
 const DELETE_OTHERS = prepared(
   "delete_other_recovery_rules",
   "delete from recovery_rules where merchant_id = $1 and id <> all($2::uuid[])",

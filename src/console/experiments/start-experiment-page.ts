@@ -6,8 +6,8 @@ import {
   startExperiment,
   stopRunningExperiment,
 } from "../../experiments/experiments.ts";
+import { readMaturityDays } from "../../experiments/maturity.ts";
 import { runningExperiment } from "../../tables/experiments.ts";
-import { findMerchant } from "../../tables/merchants.ts";
 import { type Console, redirectTo } from "../console.ts";
 import { type Html, html } from "../html.ts";
 import { notFoundError, PageError } from "../page-error.ts";
@@ -67,8 +67,7 @@ function withDefaults(query: URLSearchParams): URLSearchParams {
 
 /** The size and the date, by the merchant's own history. */
 async function planPreview({ db, merchantId, person }: Visit, plan: ExperimentPlan, now: Date): Promise<Html> {
-  const merchant = (await findMerchant(db, merchantId))!;
-  const planned = plannedExperiment(merchant, plan, now);
+  const planned = plannedExperiment(plan, await readMaturityDays(db, merchantId), now);
   return forecastCard(planned, await forecastExperiment(db, merchantId, planned, now), person.zone);
 }
 

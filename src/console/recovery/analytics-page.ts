@@ -5,7 +5,6 @@ import {
   DIMENSION_NAMES,
   valueLabel,
 } from "../../analytics/dimension-labels.ts";
-import { loadBreakdown, loadSpan, type RecoverySpan } from "../../analytics/load-breakdown.ts";
 import type { Period } from "../../analytics/period.ts";
 import {
   BREAKDOWN_SORTS,
@@ -13,8 +12,10 @@ import {
   type BreakdownRow,
   type BreakdownSort,
   sortBreakdown,
+  toBreakdown,
 } from "../../analytics/recovery-breakdown.ts";
 import type { ReportingView } from "../../analytics/reporting-money.ts";
+import { matureSpan, type RecoverySpan, sumSplit } from "../../analytics/split-sums.ts";
 import { formatMajorUnits } from "../../domain/currency.ts";
 import { CASE_FILTER_NAMES, type CaseFilterName, type CaseFilters } from "../../tables/recovery-sums.ts";
 import type { Console } from "../console.ts";
@@ -50,7 +51,7 @@ export function analyticsRoutes(console: Console) {
   console.page("/analytics", null, (visit) => analyticsPage(console, visit));
   console.page("/analytics.csv", null, async (visit) => {
     const asked = await readAsked(console, visit);
-    const { rows } = await loadBreakdown(visit.db, visit.merchantId, asked.by, asked.span, asked.filters, asked.view);
+    const { rows } = await loadSplit(visit, asked, asked.by);
     const { currency } = asked.view;
     const cells = sortBreakdown(rows, asked.sort, asked.isDescending).map((row) => [
       ...[row.value, labelOf(asked.by, row.value, asked.view)],
@@ -84,7 +85,7 @@ async function readAsked({ ports }: Console, visit: Visit): Promise<Asked> {
   const { by = "reason", sort, ...rest } = parsePageQuery(query, QUERY_READERS);
   const now = ports.now();
   const period = readPeriod(rest, now, person.zone);
-  const span = await loadSpan(db, merchantId, period, person.zone, now);
+  const span = await matureSpan(db, merchantId, period, period.name !== null, now);
   const view = await readView(visit, span.from, rest.currency);
   const filters = Object.fromEntries(
     FILTERS.flatMap((name) => (rest[name] === undefined ? [] : [[name, rest[name] === UNKNOWN ? "" : rest[name]]])),
@@ -98,11 +99,15 @@ async function readAsked({ ports }: Console, visit: Visit): Promise<Asked> {
   };
 }
 
+async function loadSplit({ db, merchantId, person }: Visit, { span, filters, view }: Asked, by: BreakdownDimension) {
+  return toBreakdown(await sumSplit(db, merchantId, by, span, filters, person.zone), view, span.designEffect);
+}
+
 async function analyticsPage(console: Console, visit: Visit): Promise<Page> {
   const asked = await readAsked(console, visit);
-  const { db, merchantId, path, query, person } = visit;
+  const { path, query, person } = visit;
   const { by, filters, span, view } = asked;
-  const load = (dimension: BreakdownDimension) => loadBreakdown(db, merchantId, dimension, span, filters, view);
+  const load = (dimension: BreakdownDimension) => loadSplit(visit, asked, dimension);
   const others = by === "reason" ? (["country", "issuer", "plan", "attempt", "amount", "hour"] as const) : [];
   const [main, all, ...cards] = await Promise.all([load(by), load("reason"), ...others.map(load)]);
   const link = (changes: Record<string, string | null>) => withQuery(path, query, changes);

@@ -5,7 +5,7 @@ import { listAttention } from "../../attention/list-attention.ts";
 import { minorDigitsOf } from "../../domain/currency.ts";
 import { DAY_MS } from "../../domain/durations.ts";
 import type { Merchant } from "../../domain/merchant.ts";
-import { REPORTING_GRACE_DAYS } from "../../experiments/experiments.ts";
+import { readMaturityDays } from "../../experiments/maturity.ts";
 import type { Tx } from "../../postgres/database.ts";
 import { type Outcome, type OutcomeSum, sumInvoices } from "../../tables/invoice-list.ts";
 import { findMerchant } from "../../tables/merchants.ts";
@@ -96,7 +96,7 @@ async function loadOverview(
   before: Period,
   view: ReportingView,
 ): Promise<OverviewData> {
-  const maturityDays = (merchant?.windowDays ?? 0) + REPORTING_GRACE_DAYS;
+  const maturityDays = await readMaturityDays(db, merchantId);
   const shifted = (at: Date) => new Date(at.getTime() - maturityDays * DAY_MS);
   const [from, to, earlier] = [shifted(period.from), shifted(period.to), shifted(before.from)];
   const [ended, endedBefore, totalBefore, mature, designEffect, open, watched, result] = await Promise.all([
