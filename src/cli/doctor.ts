@@ -108,6 +108,19 @@ function checkClientCertificate({ settings, realNow }: CommandContext): Finding[
   return [createFinding(days < 14 ? "warn" : "ok", "client cert", `for webhooks, ${days} days left`)];
 }
 
+const TIMED_READS = 3;
+
+/** The shortest of a few reads, because a busy machine delays one by chance. */
+async function timeServerFacts({ db, ports }: OpenedDatabase) {
+  let shortestMs = Number.POSITIVE_INFINITY;
+  for (let reads = 1; ; reads++) {
+    const startedMs = ports.monotonicMs();
+    const facts = await readServerFacts(db);
+    shortestMs = Math.min(shortestMs, ports.monotonicMs() - startedMs);
+    if (reads === TIMED_READS) return { facts, ms: shortestMs };
+  }
+}
+
 async function checkDatabase(context: CommandContext): Promise<Finding[]> {
   let opened: OpenedDatabase;
   try {
@@ -123,9 +136,7 @@ async function checkDatabase(context: CommandContext): Promise<Finding[]> {
   }
   try {
     const { db, ports, clock } = opened;
-    const startedMs = ports.monotonicMs();
-    const facts = await readServerFacts(db);
-    const ms = ports.monotonicMs() - startedMs;
+    const { facts, ms } = await timeServerFacts(opened);
     const skewS = Math.abs(clock.figures().offsetMs) / 1000;
     return [
       createFinding(ms > 50 ? "warn" : "ok", "database", `PostgreSQL ${facts.version}, answers in ${ms.toFixed(1)} ms`),
