@@ -151,9 +151,9 @@ comment on column case_pokes.part is 'One statement may write several entries; t
 create table cases (
   merchant_id uuid not null,
   id uuid not null,
-  invoice_id text not null,
-  customer_id text not null,
-  subscription_id text,
+  invoice_id text collate "C" not null,
+  customer_id text collate "C" not null,
+  subscription_id text collate "C",
   unpaid_at timestamptz not null,
   window_ends_at timestamptz not null,
   budget int4 not null,
@@ -172,7 +172,7 @@ create table cases (
   payment_method text,
   card_country text,
   card_issuer text,
-  plan_id text,
+  plan_id text collate "C",
   amount_band text,
   tries int2[] not null default '{}'::int2[],
   counted text,
@@ -195,10 +195,7 @@ alter table cases alter column merchant_id set (n_distinct=1);
 create index cases_by_customer on cases (merchant_id, customer_id);
 create index cases_by_invoice on cases (merchant_id, invoice_id);
 create index cases_by_outcome on cases (merchant_id, outcome, id) include (currency, amount);
-create index cases_by_start_of_customer on cases (merchant_id, customer_id COLLATE "C");
-create index cases_by_start_of_invoice on cases (merchant_id, invoice_id COLLATE "C");
-create index cases_by_start_of_subscription on cases (merchant_id, subscription_id COLLATE "C") where subscription_id is not null;
-create index cases_by_subscription on cases (merchant_id, subscription_id) where ended_at is null;
+create index cases_by_subscription on cases (merchant_id, subscription_id) where subscription_id is not null;
 create index cases_ended on cases (merchant_id, ended_at) include (outcome, currency, amount, unpaid_at) where ended_at is not null;
 create index cases_ended_with_subscription on cases (merchant_id, subscription_id) where end_reason = any (array['subscription_canceled', 'subscription_expired']);
 create index cases_failed on cases (merchant_id, unpaid_at);
@@ -291,12 +288,12 @@ comment on column connections.ending_at is 'Since when its invoices are given ba
 create table connector_actions (
   merchant_id uuid not null,
   connection text not null,
-  id text not null,
-  invoice_id text not null,
+  id text collate "C" not null,
+  invoice_id text collate "C" not null,
   suggestion text not null,
   due_at timestamptz not null,
   state text not null,
-  charge_id text,
+  charge_id text collate "C",
   problem text,
   begun_at timestamptz,
   ended_at timestamptz,
@@ -332,8 +329,8 @@ comment on table connector_cursors is 'How far a connector has read, when it las
 create table connector_events (
   merchant_id uuid not null,
   connection text not null,
-  id text not null,
-  invoice_id text,
+  id text collate "C" not null,
+  invoice_id text collate "C",
   event jsonb not null,
   kept_at timestamptz not null,
   due_at timestamptz,
@@ -354,7 +351,7 @@ comment on column connector_events.due_at is 'When it is handled, or tried again
 create table connector_hints (
   merchant_id uuid not null,
   connection text not null,
-  object_id text not null,
+  object_id text collate "C" not null,
   generation int8 not null default 1,
   noted_at timestamptz not null,
   due_at timestamptz not null,
@@ -375,8 +372,8 @@ comment on column connector_hints.problem is 'Why the last try failed; null: not
 create table connector_invoices (
   merchant_id uuid not null,
   connection text not null,
-  invoice_id text not null,
-  customer_id text,
+  invoice_id text collate "C" not null,
+  customer_id text collate "C",
   since timestamptz not null,
   ended_at timestamptz,
   released_at timestamptz,
@@ -398,9 +395,9 @@ comment on column connector_invoices.checked_at is 'When Dunlin was last asked w
 create table connector_messages (
   merchant_id uuid not null,
   connection text not null,
-  id text not null,
-  invoice_id text not null,
-  customer_id text not null,
+  id text collate "C" not null,
+  invoice_id text collate "C" not null,
+  customer_id text collate "C" not null,
   number int4 not null,
   due_at timestamptz not null,
   state text not null,
@@ -438,10 +435,10 @@ comment on column connector_opt_outs.customer is 'SHA-256 of the provider''s id,
 create table connector_payments (
   merchant_id uuid not null,
   connection text not null,
-  payment_id text not null,
-  invoice_id text not null,
-  customer_id text,
-  subscription_id text,
+  payment_id text collate "C" not null,
+  invoice_id text collate "C" not null,
+  customer_id text collate "C",
+  subscription_id text collate "C",
   constraint connector_payments_pkey primary key (merchant_id, connection, payment_id)
 );
 alter table connector_payments alter column merchant_id set (n_distinct=1);
@@ -454,7 +451,7 @@ comment on table connector_payments is 'The invoices of payments while history i
 create table connector_versions (
   merchant_id uuid not null,
   connection text not null,
-  object_id text not null,
+  object_id text collate "C" not null,
   version_at timestamptz not null,
   digest text not null,
   read_no int8 not null,
@@ -574,7 +571,7 @@ create table events (
   merchant_id uuid not null,
   id uuid not null,
   case_id uuid not null,
-  invoice_id text not null,
+  invoice_id text collate "C" not null,
   type text not null,
   body text not null,
   created_at timestamptz not null,
@@ -610,8 +607,8 @@ comment on table executed_counts is 'Number of executed actions per month, day a
 create table experiment_invoices (
   merchant_id uuid not null,
   experiment_id uuid not null,
-  invoice_id text not null,
-  customer_id text not null,
+  invoice_id text collate "C" not null,
+  customer_id text collate "C" not null,
   phase text not null,
   arm text not null,
   half int2 not null,
@@ -756,7 +753,7 @@ comment on table invites is 'Links that make a person a member. Only the SHA-256
 
 create table invoice_conflicts (
   merchant_id uuid not null,
-  invoice_id text not null,
+  invoice_id text collate "C" not null,
   kind text not null,
   facts jsonb not null,
   found_at timestamptz not null,
@@ -770,10 +767,10 @@ comment on table invoice_conflicts is 'Invoices whose facts contradict each othe
 
 create table invoices (
   merchant_id uuid not null,
-  id text not null,
+  id text collate "C" not null,
   state text not null,
-  customer_id text not null,
-  subscription_id text,
+  customer_id text collate "C" not null,
+  subscription_id text collate "C",
   business_entity text,
   amount int8 not null,
   currency text not null,
@@ -791,8 +788,6 @@ create table invoices (
 ) with (fillfactor=90);
 alter table invoices alter column merchant_id set (n_distinct=1);
 create index invoices_by_customer on invoices (merchant_id, customer_id, created_at);
-create index invoices_by_start_of_customer on invoices (merchant_id, customer_id COLLATE "C");
-create index invoices_by_start_of_id on invoices (merchant_id, id COLLATE "C");
 alter table invoices enable row level security;
 alter table invoices force row level security;
 create policy wall on invoices using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
@@ -1045,10 +1040,10 @@ create table recovery_actions (
   merchant_id uuid not null,
   id uuid not null,
   case_id uuid not null,
-  invoice_id text not null,
-  subscription_id text,
-  customer_id text not null,
-  transaction_id text,
+  invoice_id text collate "C" not null,
+  subscription_id text collate "C",
+  customer_id text collate "C" not null,
+  transaction_id text collate "C",
   payment_method_type text,
   card_country text,
   currency text not null,
@@ -1244,11 +1239,11 @@ comment on table sign_in_counts is 'Recent attempts to sign in, counted before t
 
 create table subscriptions (
   merchant_id uuid not null,
-  id text not null,
+  id text collate "C" not null,
   state text not null,
-  customer_id text not null,
+  customer_id text collate "C" not null,
   business_entity text,
-  plan_id text,
+  plan_id text collate "C",
   amount int8 not null,
   currency text not null,
   created_at timestamptz not null,
@@ -1265,7 +1260,6 @@ create table subscriptions (
   constraint subscriptions_state_check check (state = any (array['ACTIVE', 'CANCELED', 'TRIALING', 'PENDING', 'PAST_DUE', 'PAUSED', 'EXPIRED']))
 ) with (fillfactor=90);
 alter table subscriptions alter column merchant_id set (n_distinct=1);
-create index subscriptions_by_start_of_id on subscriptions (merchant_id, id COLLATE "C");
 alter table subscriptions enable row level security;
 alter table subscriptions force row level security;
 create policy wall on subscriptions using (((merchant_id = ( select (nullif(current_setting('dunlin.merchant', true), ''))::uuid as "nullif")) or ( select ((current_setting('dunlin.every_merchant', true) = 'on') and (current_user <> 'dunlin_api')))));
@@ -1273,24 +1267,24 @@ comment on table subscriptions is 'The current version of each subscription.';
 
 create table transactions (
   merchant_id uuid not null,
-  id text not null,
+  id text collate "C" not null,
   state text not null,
-  invoice_id text not null,
+  invoice_id text collate "C" not null,
   amount int8 not null,
   currency text not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  customer_id text,
-  subscription_id text,
+  customer_id text collate "C",
+  subscription_id text collate "C",
   business_entity text,
-  recovery_action_id text,
+  recovery_action_id text collate "C",
   payment_method_type text,
-  payment_method_id text,
-  payment_gateway_id text,
+  payment_method_id text collate "C",
+  payment_gateway_id text collate "C",
   payment_gateway_name text,
   payment_gateway_type text,
   payment_gateway_status text,
-  payment_gateway_transaction_id text,
+  payment_gateway_transaction_id text collate "C",
   payment_gateway_error_code text,
   payment_gateway_error_message text,
   network_decline_code text,
@@ -1322,7 +1316,6 @@ create index transactions_by_fingerprint on transactions (merchant_id, card_fing
 create index transactions_by_invoice on transactions (merchant_id, invoice_id, created_at);
 create index transactions_by_issuer on transactions (merchant_id, card_issuer, created_at) where card_issuer is not null;
 create index transactions_by_payment_method on transactions (merchant_id, payment_method_id, created_at) where payment_method_id is not null;
-create index transactions_by_start_of_id on transactions (merchant_id, id COLLATE "C");
 create index transactions_declined_on_card on transactions (merchant_id, card_fingerprint, created_at) where (card_fingerprint is not null) and (state = 'FAILED');
 create index transactions_disputed_by_customer on transactions (merchant_id, customer_id) where state = 'DISPUTED';
 create index transactions_disputed_on_card on transactions (merchant_id, card_fingerprint) where state = 'DISPUTED';
@@ -1335,7 +1328,7 @@ comment on table transactions is 'The current version of each attempt to charge 
 
 create table watched_retries (
   merchant_id uuid not null,
-  transaction_id text not null,
+  transaction_id text collate "C" not null,
   id uuid not null,
   case_id uuid not null,
   noted_at timestamptz not null,

@@ -1,6 +1,6 @@
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** `to` is exclusive. Compare with `collate "C"`. */
+/** `to` is exclusive. */
 export interface IdRange {
   from: string;
   to: string;
@@ -14,7 +14,7 @@ export const idsWithPrefix = (prefix: string): IdRange => ({ from: prefix, to: p
 
 /** @param from  SQL of a parameter, as `to` */
 export const inIdRangeSql = (column: string, from: string, to: string) =>
-  `${column} collate "C" >= ${from}::text and ${column} collate "C" < ${to}::text`;
+  `${column} >= ${from}::text and ${column} < ${to}::text`;
 
 /** Up to this many rows are found by their ids first. Of more, most of a list matches, and walking it is quicker. */
 const FOUND_MAX = 5_000;

@@ -24,11 +24,11 @@ function bounds({ prefix, after, before, limit }: IdSearch) {
 }
 
 const inBounds = (column: string, { after }: IdSearch) =>
-  `${column} collate "C" ${after === undefined ? ">=" : ">"} $2::text and ${column} collate "C" < $3::text`;
+  `${column} ${after === undefined ? ">=" : ">"} $2::text and ${column} < $3::text`;
 
 const idsSql = (table: string, search: IdSearch) =>
   `select id from ${table} where merchant_id = $1 and ${inBounds("id", search)}
-     order by id collate "C" ${ordered(search)} limit $4`;
+     order by id ${ordered(search)} limit $4`;
 
 // Unnamed: an index by the start serves the range only if its size is known.
 async function findRows<Row>(tx: Tx, merchantId: string, search: IdSearch, text: string) {
@@ -56,7 +56,7 @@ export const findInvoicesByPrefix = (tx: Tx, merchantId: string, search: IdSearc
     search,
     `select ${INVOICE_COLUMNS}
      from (${idsSql("invoices", search)}) found join invoices i on i.merchant_id = $1 and i.id = found.id
-     order by i.id collate "C" ${ordered(search)}`,
+     order by i.id ${ordered(search)}`,
   );
 
 export interface FoundSubscription {
@@ -77,7 +77,7 @@ export const findSubscriptionsByPrefix = (tx: Tx, merchantId: string, search: Id
     search,
     `select ${SUBSCRIPTION_COLUMNS}
      from (${idsSql("subscriptions", search)}) found join subscriptions s on s.merchant_id = $1 and s.id = found.id
-     order by s.id collate "C" ${ordered(search)}`,
+     order by s.id ${ordered(search)}`,
   );
 
 export interface FoundTransaction {
@@ -96,7 +96,7 @@ export const findTransactionsByPrefix = (tx: Tx, merchantId: string, search: IdS
     search,
     `select t.id, t.invoice_id as "invoiceId", t.state, t.amount, t.currency, t.created_at as "createdAt"
      from (${idsSql("transactions", search)}) found join transactions t on t.merchant_id = $1 and t.id = found.id
-     order by t.id collate "C" ${ordered(search)}`,
+     order by t.id ${ordered(search)}`,
   );
 
 export interface FoundCustomer {
@@ -113,16 +113,16 @@ export const CUSTOMER_INVOICES_MAX = 1_000;
 /** Jumps from customer to customer: each may have many invoices. */
 function customerIdsSql(search: IdSearch): string {
   const direction = ordered(search);
-  const next = `from invoices where merchant_id = $1 and customer_id collate "C"`;
+  const next = `from invoices where merchant_id = $1 and customer_id`;
   const beyond =
     direction === "asc"
-      ? `> c.id and customer_id collate "C" < $3::text`
-      : `< c.id and customer_id collate "C" >= $2::text`;
+      ? `> c.id and customer_id < $3::text`
+      : `< c.id and customer_id >= $2::text`;
   return `with recursive c as (
        (select customer_id as id from invoices where merchant_id = $1 and ${inBounds("customer_id", search)}
-        order by customer_id collate "C" ${direction} limit 1)
+        order by customer_id ${direction} limit 1)
        union all
-       select (select customer_id ${next} ${beyond} order by customer_id collate "C" ${direction} limit 1)
+       select (select customer_id ${next} ${beyond} order by customer_id ${direction} limit 1)
        from c where c.id is not null
      )
      select id from c where id is not null limit $4`;
@@ -144,7 +144,7 @@ export const findCustomersByPrefix = (tx: Tx, merchantId: string, search: IdSear
          select currency, count(*) as n, sum(amount) as amount from cases
          where merchant_id = $1 and customer_id = found.id and outcome = 'open' group by currency) k
      ) open on true
-     order by found.id collate "C" ${ordered(search)}`,
+     order by found.id ${ordered(search)}`,
   );
 
 const OF_CUSTOMER = prepared(
@@ -165,7 +165,7 @@ const SUBSCRIPTIONS_OF_CUSTOMER = prepared(
      select subscription_id from (
        select subscription_id from invoices
        where merchant_id = $1 and customer_id = $2 order by created_at desc limit ${CUSTOMER_INVOICES_MAX}) recent)
-   order by s.id collate "C" limit $3`,
+   order by s.id limit $3`,
 );
 
 /** Subscriptions of the customer's latest invoices, by id. */
