@@ -76,7 +76,7 @@ export function describeEnding(count: number, onLastRetry: number, firstEndsAt: 
   const first = left <= 0 ? "now" : `in ${formatAge(left)}`;
   return {
     title: `Recovery ends within ${days} days for ${countOf(count, "invoice", "invoices")}`,
-    detail: `The first ends ${first}. ${onLastRetry === 0 ? "None" : COUNT_FORMAT.format(onLastRetry)} of them ${onLastRetry > 1 ? "have" : "has"} one retry left.`,
+    detail: `The first ends ${first}.${onLastRetry === 0 ? "" : ` ${COUNT_FORMAT.format(onLastRetry)} of them ${onLastRetry > 1 ? "have" : "has"} one retry left.`}`,
   };
 }
 

@@ -114,10 +114,7 @@ export const CUSTOMER_INVOICES_MAX = 1_000;
 function customerIdsSql(search: IdSearch): string {
   const direction = ordered(search);
   const next = `from invoices where merchant_id = $1 and customer_id`;
-  const beyond =
-    direction === "asc"
-      ? `> c.id and customer_id < $3::text`
-      : `< c.id and customer_id >= $2::text`;
+  const beyond = direction === "asc" ? `> c.id and customer_id < $3::text` : `< c.id and customer_id >= $2::text`;
   return `with recursive c as (
        (select customer_id as id from invoices where merchant_id = $1 and ${inBounds("customer_id", search)}
         order by customer_id ${direction} limit 1)

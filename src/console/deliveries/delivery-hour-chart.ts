@@ -26,6 +26,6 @@ function renderHourChart(hours: readonly HourlyAttempts[], first: Date, zone: st
   });
   const total = (side: "part" | "rest") => formatCount(bars.reduce((sum, bar) => sum + bar[side], 0));
   const summary = `Attempts of the last ${HOURS} hours: ${total("part")} delivered, ${total("rest")} failed`;
-  return html`<h2>Attempts of the last ${HOURS} hours</h2>
-${barChart(summary, { part: "delivered", rest: "failed", each: "Hour" }, bars)}`;
+  return html`<details class="card mb"><summary class="log-sum"><h2>Attempts of the last ${HOURS} hours</h2> <span class="soft small">${total("part")} delivered, ${total("rest")} failed</span></summary>
+<div class="in">${barChart(summary, { part: "delivered", rest: "failed", each: "Hour" }, bars)}</div></details>`;
 }

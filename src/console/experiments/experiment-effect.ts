@@ -4,7 +4,7 @@ import { formatSharePoints } from "../../experiments/statistics/percentage-point
 import { outcomeOf, type VerdictOutcome } from "../../experiments/statistics/verdict.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
 import { type Interval, type IntervalSide, intervalSide } from "../show/interval-plot.ts";
-import { formatMoney } from "../show/number-format.ts";
+import { formatMoneyShort } from "../show/number-format.ts";
 import { stateLabel } from "../show/state-labels.ts";
 import { timeElement } from "../show/time-format.ts";
 import type { MeasureVerdict } from "./verdict-sentence.ts";
@@ -84,7 +84,7 @@ export const measureVerdicts = ({ comparisons }: InterimAnalysis, margin: number
   }));
 
 const formatSignedMoney = (minor: number, currency: string) =>
-  `${minor < 0 ? "−" : "+"}${formatMoney(Math.abs(minor), currency)}`;
+  `${minor < 0 ? "−" : "+"}${formatMoneyShort(Math.round(Math.abs(minor)), currency)}`;
 
 /** Empty without a result, and if the arms cannot be compared. */
 export function upliftsOf({ comparisons, verdict }: InterimAnalysis): Uplift[] {

@@ -129,7 +129,7 @@ function verdictLede({ margin, primary }: Experiment, look: InterimAnalysis | nu
       ? `You chose to decide by ${measureWords(primary)}.`
       : weeksMore === null
         ? words
-        : `If the difference stays as it is, ${measureWords(primary)}, which you chose to decide by, has a verdict in about ${weeksMore} ${weeksMore === 1 ? "week" : "weeks"}.`;
+        : `You decide by ${measureWords(primary)}: if the difference stays as it is, that verdict comes in about ${weeksMore} ${weeksMore === 1 ? "week" : "weeks"}.`;
   return html`<p class="lede"><b>${verdictSentence(measureVerdicts(look, margin), margin)}</b> ${outlook}</p>`;
 }
 

@@ -203,7 +203,7 @@ test("money is not a headline when its range includes zero, even if the verdict 
   const { body: overview } = await browser.get("/overview");
   assert.match(
     overview,
-    /Measured by the number of invoices: <span class="tag good">Recovers more<\/span> Dunlin recovers more/,
+    /<b>By count, which decides:<\/b> <span class="tag good">Recovers more<\/span> Dunlin recovers more/,
   );
   assert.match(
     overview,

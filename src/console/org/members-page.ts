@@ -29,7 +29,7 @@ ${invites.length > 0 && html`<h2>Open invites</h2>${inviteTable(invites, visit)}
 ${formField({ label: "E-mail", name: "email", type: "email", hint: `If you enter an address, only that person can use the link${mailer === null ? "" : ", and Dunlin e-mails it"}. Otherwise anyone with the link can join.` })}
 ${selectField("Role", "role", choices, "viewer")}
 <button class="main">Invite</button></form></section>
-<section><h2>Permissions by role</h2>${ROLE_TABLE}</section>`,
+<details class="more"><summary>Permissions by role</summary>${ROLE_TABLE}</details>`,
   };
 }
 

@@ -47,7 +47,7 @@ export function addedCard(result: ExperimentResult | null, isShadow: boolean, { 
   if (analysis?.verdict.outcome === "void")
     return formNotice("bad", html`The experiment ${link} cannot show what Dunlin added. ${analysis.verdict.words}`);
   const uplifts = analysis ? upliftsOf(analysis) : [];
-  const measured = experiment.primary === COUNT_MEASURE ? "the number of invoices" : `money in ${experiment.primary}`;
+  const isByCount = experiment.primary === COUNT_MEASURE;
   return card(
     {
       title: "What Dunlin added",
@@ -62,7 +62,7 @@ export function addedCard(result: ExperimentResult | null, isShadow: boolean, { 
 <p class="added-words">${uplift.side === "" ? html`<span class="tag">Not clear yet</span> Dunlin is between ${uplift.low.replace("−", "")} ${uplift.low.startsWith("−") ? "behind" : "ahead of"} and ${uplift.high.replace(/^[+−]/, "")} ahead of your own retries.` : html`<span class="tag ${uplift.side}">${uplift.side === "good" ? "Recovers more" : "Recovers less"}</span> The whole interval lies on one side of zero.`}</p></div>
 ${effectPlot(uplift.values.middle, uplift.values, uplift.side, { low: uplift.low, high: uplift.high })}</div>`,
     )}
-<p>${analysis ? html`Measured by ${measured}: ${verdictState(analysis.verdict.outcome)} ${analysis.verdict.words}` : "Dunlin has not analyzed it yet."} ${analysis && countWords(analysis)}</p></div>`,
+<p>${analysis === null ? "Dunlin has not analyzed it yet." : html`<b>${isByCount ? "By count" : `By money in ${experiment.primary}`}, which decides:</b> ${analysis.verdict.outcome !== "open" && verdictState(analysis.verdict.outcome)} ${analysis.verdict.words}`} ${analysis && !isByCount && countWords(analysis)}</p></div>`,
   );
 }
 

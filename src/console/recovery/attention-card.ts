@@ -15,8 +15,11 @@ export const attentionCard = (items: readonly AttentionItem[]): Html =>
       : html`<ul class="plain todo">${items.map(todoItem)}</ul>`,
   );
 
-const todoItem = ({ severity, href, title, detail, money }: AttentionItem): Html =>
-  html`<li><span class="dot ${DOTS[severity]}"></span><a href="${href}"><span class="hidden">${SEVERITY_WORDS[severity]}: </span>${title}</a><span class="num">${money.length > 0 && money.map(({ amount, currency }) => formatMoneyShort(amount, currency)).join(" ")}</span><p>${detail}</p></li>\n`;
+/** One amount stands at the right. Several would leave the title no room, so they follow the text. */
+function todoItem({ severity, href, title, detail, money }: AttentionItem): Html {
+  const amounts = money.map(({ amount, currency }) => formatMoneyShort(amount, currency));
+  return html`<li><span class="dot ${DOTS[severity]}"></span><a href="${href}"><span class="hidden">${SEVERITY_WORDS[severity]}: </span>${title}</a><span class="num">${amounts.length === 1 && amounts[0]}</span><p>${detail}${amounts.length > 1 && html` <span class="amounts">${amounts.join(", ")}</span>`}</p></li>\n`;
+}
 
 interface HealthFact {
   name: string;

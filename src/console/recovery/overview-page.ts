@@ -51,7 +51,7 @@ export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
     return {
       title: "Overview",
       tools: isEmpty ? null : periodTools(visit, period, view, now),
-      body: html`${merchant?.shadow && formNotice("warn", SHADOW_NOTICE)}${merchant && !(isEmpty && merchant.webhookUrl === null) && endpointNotice(merchant, visit)}
+      body: html`${merchant?.shadow && formNotice("warn", SHADOW_NOTICE)}${merchant && !(isEmpty && merchant.webhookUrl === null) && !attention.some(({ kind }) => kind === "endpoint_failing") && endpointNotice(merchant, visit)}
 ${
   isEmpty
     ? firstSteps(visit, merchant, baseUrl, caPath)

@@ -80,7 +80,7 @@ export function rulePage({ rules, version }: ShownRules, rule: NumberedRule | nu
     title: rule ? `Rule ${rule.number}, “${rule.name}”` : "Add a rule",
     status: problem === null ? 200 : 400,
     body: html`${problem !== null && formNotice("bad", problem)}${test && testNotice(test, Number(form.get("position")))}
-<form method="post" action="${PATH}" class="box">
+<form method="post" action="${PATH}" class="card rule-form">
 ${hiddenFields(hidden)}
 ${ruleFields(form, rules.length + (rule ? 0 : 1))}
 <p class="soft">Fields that are left open come from the settings. The rules of the card networks always hold as well.</p>

@@ -91,13 +91,13 @@ export function ruleFields(form: URLSearchParams, lastPosition: number): Html {
     formField({ label, name, value: form.get(name) ?? "", hint, placeholder, maxlength: 20_000 });
   const positions = Array.from({ length: lastPosition }, (_, index) => String(index + 1));
   return html`
-${formField({ label: "Name", name: "name", value: form.get("name") ?? "", required: true, maxlength: RULE_LIMITS.nameChars })}
+<div class="rule-name">${formField({ label: "Name", name: "name", value: form.get("name") ?? "", required: true, maxlength: RULE_LIMITS.nameChars })}
 ${selectField(
   "Position",
   "position",
   positions.map((number) => [number, number] as const),
   form.get("position") ?? "",
-)}
+)}</div>
 <fieldset><legend>If all of these hold</legend>
 ${LIST_FIELDS.map(([name, label]) => field(label, name, LIST_HINTS[name]))}
 ${field("Amount from", "amountFrom", "Of the whole invoice, such as 500 or 499.50. It needs exactly one currency.")}
@@ -114,7 +114,7 @@ ${selectField(
   form.get("outcome") ?? "recover",
 )}
 ${INTEGER_FIELDS.map(([name, label]) => field(label, name, undefined, "as in the settings"))}
-<fieldset><legend>No retries on</legend>
+<fieldset class="days"><legend>No retries on</legend>
 ${WEEKDAYS.map((day) => html`<label class="check"><input type="checkbox" name="quietWeekdays" value="${day}"${form.getAll("quietWeekdays").includes(day) ? html` checked` : ""}> <span>${capitalize(day)}</span></label>`)}
 </fieldset>
 ${field("No retries on dates", "quietDates", "Such as 12-25, 12-24..01-01 each year, or 2026-12-24..2027-01-01 once. Separate several by commas.", "none")}

@@ -76,7 +76,8 @@ export function effectPlot(
   side: IntervalSide,
   words: { low: string; high: string },
 ): Html {
-  const reach = 1.6 * Math.max(Math.abs(low), Math.abs(high), 1e-9);
+  // Leaves room for a label outside each end, also on a phone.
+  const reach = 2.2 * Math.max(Math.abs(low), Math.abs(high), 1e-9);
   const x = (value: number) => percent(50 + (50 * value) / reach);
   const tone = side || "neutral";
   return html`<svg class="chart" height="66" role="img" aria-label="From ${words.low} to ${words.high}"><line class="c-grid" x1="0" x2="100%" y1="16" y2="16"/><line class="c-zero" x1="50%" x2="50%" y1="2" y2="26"/><line class="c-range ${tone}" x1="${x(low)}" x2="${x(high)}" y1="16" y2="16"/><line class="c-range ${tone}" x1="${x(low)}" x2="${x(low)}" y1="11" y2="21"/><line class="c-range ${tone}" x1="${x(high)}" x2="${x(high)}" y1="11" y2="21"/><circle class="c-point ${tone}" cx="${x(middle)}" cy="16" r="5"/><text x="${x(low)}" dx="4" y="40" text-anchor="end">${words.low}</text><text x="${x(high)}" dx="-4" y="40">${words.high}</text><text x="50%" dx="-10" y="62" text-anchor="end">← behind your own</text><text x="50%" dx="10" y="62">ahead →</text></svg>`;
