@@ -41,6 +41,7 @@ const PAGES = [
   "/overview?days=28",
   "/overview?days=90",
   "/actions",
+  "/actions?status=open",
   "/actions?status=RECOVERY_ACTION_STATUS_SUCCEEDED&orderBy=executed_at",
   "/invoices",
   "/invoices?outcome=recovered",

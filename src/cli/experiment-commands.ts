@@ -2,6 +2,8 @@ import { type Arm, COUNT_MEASURE, type Experiment } from "../domain/experiment.t
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
 import { formatTenths } from "../engine/shares.ts";
 import { type ArmTotals, isArmShown, loadArmTotals } from "../experiments/arm-totals.ts";
+import { forecastExperiment } from "../experiments/experiment-forecast.ts";
+import { type ExperimentProgress, measureProgress, type ProgressState } from "../experiments/experiment-progress.ts";
 import { type ExperimentPlan, startExperiment, stopRunningExperiment } from "../experiments/experiments.ts";
 import type { Comparison, InterimAnalysis } from "../experiments/statistics/interim-analysis.ts";
 import { formatMarginPoints, formatSharePoints } from "../experiments/statistics/percentage-points.ts";
@@ -51,16 +53,21 @@ ${MERCHANT_USAGE}
     "npx dunlin experiment start --name holdout --share 90 --primary EUR",
   ],
   async run(context, values) {
-    const plan = parsePlan(values);
+    const proposed = parsePlan(values);
     return withDatabase(context, async ({ db, ports }) => {
       const merchantId = await resolveMerchant(db, values);
-      const experiment = await db.transaction((tx) => startExperiment(tx, merchantId, plan, COMMAND_LINE_ACTOR, ports));
+      const experiment = await db.transaction((tx) =>
+        startExperiment(tx, merchantId, proposed, COMMAND_LINE_ACTOR, ports),
+      );
       if (typeof experiment === "string")
         throw new CommandFailure(`${experiment} To end it: npx dunlin merchant set ${merchantId} --shadow no`);
       if (!experiment)
         throw new CommandFailure("An experiment is already running. To stop it: npx dunlin experiment stop");
-      if (values.json) context.print(JSON.stringify(withoutSalt(experiment)));
-      else for (const line of experimentLines(experiment, ports.now())) context.print(line);
+      const { plan, perDay } = await loadPlan(db, merchantId, experiment, null);
+      if (values.json) context.print(JSON.stringify({ ...withoutSalt(experiment), plan }));
+      else
+        for (const line of [...experimentLines(experiment, ports.now()), planLine(experiment, plan), rateLine(perDay)])
+          context.print(line);
       return EXIT_CODES.ok;
     });
   },
@@ -134,15 +141,16 @@ ${MERCHANT_USAGE}
       const analyses = await listInterimAnalyses<InterimAnalysis>(db, merchantId, experiment.id, days ?? 1);
       const arms = await loadArmTotals(db, merchantId, experiment.id);
       const now = ports.now();
+      const [look = null] = analyses;
+      const { plan } = await loadPlan(db, merchantId, experiment, look);
       const print = (lines: readonly string[]) => lines.forEach(context.print);
-      if (values.json) {
-        const [look = null] = analyses;
-        context.print(JSON.stringify({ ...withoutSalt(experiment), look, arms, ...(days && { days: analyses }) }));
-      } else {
-        print(experimentLines(experiment, now));
-        print(
-          analyses[0] ? analysisLines(analyses[0]) : ["", "No results yet. The service computes them within a minute."],
+      if (values.json)
+        context.print(
+          JSON.stringify({ ...withoutSalt(experiment), plan, look, arms, ...(days && { days: analyses }) }),
         );
+      else {
+        print([...experimentLines(experiment, now), planLine(experiment, plan, look)]);
+        print(look ? analysisLines(look) : ["", "No results yet. The service computes them within a minute."]);
         print(armLines(arms));
         if (days && analyses.length > 0) print(["", ...dayLines(analyses)]);
       }
@@ -182,6 +190,30 @@ async function findExperiment(tx: Tx, merchantId: string, id: string | undefined
   if (!found) throw new CommandFailure(id === undefined ? NO_EXPERIMENTS_MESSAGE : `There is no experiment ${id}.`);
   return found;
 }
+
+async function loadPlan(tx: Tx, merchantId: string, experiment: Experiment, look: InterimAnalysis | null) {
+  const forecast = await forecastExperiment(tx, merchantId, experiment, experiment.startedAt);
+  return { plan: measureProgress(experiment, look, forecast), perDay: forecast.perDay };
+}
+
+function planLine({ primary }: Experiment, plan: ExperimentProgress, look: InterimAnalysis | null = null): string {
+  if (look?.verdict.outcome === "void") return "plan         none: the arms are not alike, so waiting does not help";
+  const { counted, needed, isUpperBound, state, reachedAt } = plan;
+  if (needed === null) return `plan         unknown until the first results: it depends on your amounts in ${primary}`;
+  const end = state === "expected" ? `enough by about ${formatDay(reachedAt!)}` : PLAN_ENDS[state];
+  return `plan         ${counted} of ${isUpperBound ? "at most " : ""}${needed} failed invoices counted, ${end}`;
+}
+
+const PLAN_ENDS: Readonly<Record<Exclude<ProgressState, "expected">, string>> = {
+  unplanned: "unknown until the first results",
+  no_failures: "no date: no invoice has failed lately",
+  reached: "which is enough",
+  maturing: "enough when the last ones are old enough",
+  not_reached: "not reached: no more invoices come in",
+};
+
+const rateLine = (perDay: number) =>
+  `rate         ${perDay === 0 ? "no invoice has failed in the last 28 days" : `${Number(perDay.toPrecision(2))} failed invoices a day, as in the last 28 days`}`;
 
 /** With the salt, a person could choose customers by their arm. */
 const withoutSalt = ({ salt: _, ...experiment }: Experiment) => experiment;

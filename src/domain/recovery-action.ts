@@ -16,6 +16,8 @@ export const ACTION_STATUSES = [
   "DELIVERY_FAILED",
 ] as const;
 export type ActionStatus = (typeof ACTION_STATUSES)[number];
+/** Planned, or requested and without an outcome yet. */
+export const OPEN_ACTION_STATUSES = ["SCHEDULED", "SENT"] as const satisfies readonly ActionStatus[];
 
 export const ACTION_SUGGESTIONS = ["UNSPECIFIED", "RETRY", "CARD_CHANGE"] as const;
 export type ActionSuggestion = (typeof ACTION_SUGGESTIONS)[number];

@@ -2,6 +2,7 @@ import type { FastifyRequest } from "fastify";
 import type { Case } from "../domain/case.ts";
 import { END_REASON_PREFIX } from "../domain/event.ts";
 import { buildExplanation } from "../explain/answers.ts";
+import { joinHeadline } from "../explain/invoice-headline.ts";
 import { summarizeInvoice } from "../explain/invoice-summary.ts";
 import { loadExplainedCase } from "../explain/load-explained-case.ts";
 import type { Api } from "../http/api.ts";
@@ -27,13 +28,14 @@ export function explanationRoute(api: Api) {
     const db = api.tenantDb.of(merchantId);
     const explained = await loadExplainedCase(db, merchantId, invoiceId, api.ports.now(), explanatoryDecisions);
     if (!explained) throw unknownInvoiceError();
-    const { timeZone, lines } = summarizeInvoice(explained);
+    const { timeZone, headline, lines } = summarizeInvoice(explained);
     const answers = buildExplanation(explained).filter(({ applies }) => applies);
     return {
       invoiceId,
       recovery: recoveryStateOf(explained.case),
       endReason: explained.case?.endReason ? END_REASON_PREFIX + explained.case.endReason.toUpperCase() : null,
       timeZone,
+      headline: joinHeadline(headline),
       summary: lines,
       answers: answers.map(({ question, answer }) => ({ question, sentences: answer })),
     };

@@ -6,7 +6,7 @@ import { type TestClock, testClock, testMerchant, testPorts } from "../api/api.f
 import { createAttentionStore } from "../attention/attention.fixture.ts";
 import { createMailer } from "../auth/mail.ts";
 import { type Receiver, type Request, startReceiver } from "../delivery/https/receiver.fixture.ts";
-import { ALERT_KINDS, type MemberNotices, NO_NOTICES } from "../domain/notice.ts";
+import { ALERT_KINDS, type AlertKind, type MemberNotices, NO_NOTICES } from "../domain/notice.ts";
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
 import { openDatabase } from "../postgres/database.ts";
 import { roleAddresses } from "../postgres/roles.ts";
@@ -65,7 +65,7 @@ export async function createNoticeStage() {
       store: () => createAttentionStore(database.db, merchant.id, ports.now()),
       want: (notices: Partial<MemberNotices>) =>
         setMemberNotices(own, merchant.id, person, { ...NO_NOTICES, ...notices }, ports),
-      setChat: (alerts = ALERT_KINDS, url = `${receiver.origin}/hooks/T0123/secret-part`) =>
+      setChat: (alerts: readonly AlertKind[] = ALERT_KINDS, url = `${receiver.origin}/hooks/T0123/secret-part`) =>
         setChat(own, merchant.id, { url, alerts }, { actor: COMMAND_LINE_ACTOR, secretKeys: SECRET_KEYS, ports }),
       /** Decoded, also the HTML part. */
       texts: () =>
@@ -84,6 +84,8 @@ export async function createNoticeStage() {
     clock,
     ports,
     chat,
+    /** A chat that accepts messages on any path. */
+    chatOrigin: receiver.origin,
     messages,
     shop,
     /** Moves both clocks ahead. */

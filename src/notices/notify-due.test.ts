@@ -5,6 +5,7 @@ import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
 import { prepared } from "../postgres/database.ts";
 import { listAuditEntries } from "../tables/audit-log.ts";
 import { findChatWebhook } from "../tables/chat-webhooks.ts";
+import { reportConnection, saveConnection } from "../tables/connections.ts";
 import { removeMember } from "../tables/members.ts";
 import { findMerchant, updateMerchant } from "../tables/merchants.ts";
 import { setLargeAmounts } from "./notice-settings.ts";
@@ -128,6 +129,51 @@ test("pushes that stop and resume are announced", async () => {
   at.pass(MINUTE_MS);
   await at.run();
   assert.deepEqual(shop.subjects().slice(1), ["Shop: Your system pushes records again"]);
+});
+
+test("a failing connector is announced once by mail and by chat, and so is that it works again", async () => {
+  const shop = await at.shop();
+  await shop.want({ alerts: ["connector"] });
+  const path = `/hooks/${shop.merchant.id}`;
+  await shop.setChat(["connector"], `${at.chatOrigin}${path}`);
+  const report = () => reportConnection(at.admin, shop.merchant.id, "stripe", at.ports.now());
+  const chatTexts = () =>
+    at.messages.filter((message) => message.path === path).map(({ body }) => JSON.parse(body).text as string);
+  await saveConnection(at.admin, {
+    ...{ merchantId: shop.merchant.id, name: "stripe", isLive: false, secrets: Buffer.from("sealed"), localPort: null },
+    settings: {
+      ...{ whenOver: "give_back", historyDays: 396, messages: null, publicUrl: null },
+      ...{ host: "127.0.0.1", port: 8444, endpointUrl: null },
+    },
+    createdAt: at.ports.now(),
+  });
+  for (let minute = 0; minute < 5; minute++) {
+    await report();
+    await runFor(0);
+  }
+  await runFor(14);
+  assert.deepEqual(
+    [shop.subjects(), chatTexts()],
+    [[], []],
+    "ten silent minutes are a failure, after five of which people hear",
+  );
+  await runFor(30);
+  const failing = "Shop: The Stripe connector does not run";
+  assert.deepEqual(shop.subjects(), [failing]);
+  assert.match(shop.texts()[0]!, /It last reported 1\d minutes ago\./);
+  assert.match(shop.texts()[0]!, /<a href="https:\/\/dunlin\.example\.com\/connection">/);
+  const [text, ...others] = chatTexts();
+  assert.match(text!, new RegExp(`^${failing}\nIt last reported 1\\d minutes ago\\.\n.*/connection$`));
+  assert.deepEqual(others, []);
+  for (let minute = 0; minute < 5; minute++) {
+    await report();
+    await runFor(0);
+  }
+  const over = "Shop: The connector works again";
+  assert.deepEqual(shop.subjects(), [failing, over]);
+  assert.deepEqual(chatTexts().slice(1), [
+    `${over}\nIt reports, and no step fails.\nhttps://dunlin.example.com/connection`,
+  ]);
 });
 
 test("events that Dunlin gives up are announced, and that all were sent again", async () => {

@@ -50,7 +50,7 @@ async function sendToChat({ tenantDb, ports, postChat }: NoticeService, notice: 
 }
 
 /** Mail servers and filters treat mails without an HTML part as less trustworthy than simple ones. */
-const toMail = (to: string, { subject, body }: Pick<LeasedNotice, "subject" | "body">): Mail => ({
+export const toMail = (to: string, { subject, body }: Pick<LeasedNotice, "subject" | "body">): Mail => ({
   to,
   subject,
   text: `${body}\n`,

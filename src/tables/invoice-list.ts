@@ -23,6 +23,8 @@ export interface InvoiceFilter {
   /** End of the case; `endedTo` exclusive. */
   endedFrom?: Date | undefined;
   endedTo?: Date | undefined;
+  /** The recovery rule that leaves the invoice out. */
+  leftOutBy?: string | undefined;
   /** Cases that a search found. */
   found?: Found | undefined;
   /** Open cases that need a person. `before`: whose window ends, or whose card change was requested, before then. */
@@ -60,7 +62,13 @@ function conditions(merchantId: string, filter: InvoiceFilter) {
   }
   if (filter.endedFrom) where.push(`c.ended_at >= ${parameter(filter.endedFrom)}`);
   if (filter.endedTo) where.push(`c.ended_at < ${parameter(filter.endedTo)}`);
-  const { found, attention } = filter;
+  const { found, attention, leftOutBy } = filter;
+  if (leftOutBy !== undefined)
+    where.push(
+      "c.end_reason = 'left_out'",
+      "c.outcome in ('stopped', 'watched')",
+      `c.rule_id = ${parameter(leftOutBy)}`,
+    );
   if (attention) where.push("c.outcome = 'open'", ATTENTION_SQL[attention.kind](parameter(attention.before)));
   if (found && "ids" in found) where.push(`c.id = any(${parameter(found.ids)}::uuid[])`);
   if (found && "range" in found)

@@ -96,6 +96,18 @@ export async function plannedRetries(tx: Tx, merchantId: string, caseIds: readon
   return (await tx.run<{ caseId: string; at: Date }>(PLANNED, [merchantId, caseIds])).rows;
 }
 
+const LEFT_OUT = prepared(
+  "cases_left_out_by_rule",
+  `select rule_id as "ruleId", count(*) as n from cases
+   where merchant_id = $1 and ended_at >= $2 and end_reason = 'left_out' and rule_id is not null group by 1`,
+);
+
+/** How many cases each rule ended since a time because it leaves their invoices out; without an entry none. */
+export async function countLeftOut(tx: Tx, merchantId: string, since: Date): Promise<Map<string, number>> {
+  const { rows } = await tx.run<{ ruleId: string; n: number }>(LEFT_OUT, [merchantId, since]);
+  return new Map(rows.map(({ ruleId, n }) => [ruleId, n]));
+}
+
 export interface RuleTotal {
   /** Null: no rule fits. */
   ruleId: string | null;

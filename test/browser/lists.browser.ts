@@ -24,7 +24,7 @@ test("a search, a state and a filter add up in the address, and each chip remove
   await page.keyboard.press("Enter");
   await page.waitForURL(/q=in_106/);
   assert.ok((await listed()).every((id) => id.startsWith("in_106")));
-  await page.getByRole("link", { name: /^Scheduled/ }).click();
+  await page.getByRole("link", { name: /^Open/ }).click();
   await page.getByText("Add a filter").click();
   await page.getByLabel("Card country").fill("kw");
   await page.getByRole("button", { name: "Add", exact: true }).click();
@@ -32,12 +32,12 @@ test("a search, a state and a filter add up in the address, and each chip remove
   assert.deepEqual(Object.fromEntries(searchParams), {
     cardCountry: "KW",
     q: "in_106",
-    status: "RECOVERY_ACTION_STATUS_SCHEDULED",
+    status: "open",
   });
   assert.ok((await listed()).length > 0);
   await page.getByRole("link", { name: "Remove the filter Card country: Kuwait" }).click();
   await page.getByRole("link", { name: "Remove the filter Id starts with in_106" }).click();
-  assert.equal(new URL(page.url()).search, "?status=RECOVERY_ACTION_STATUS_SCHEDULED");
+  assert.equal(new URL(page.url()).search, "?status=open");
   await page.getByRole("link", { name: "Clear" }).click();
   assert.equal(new URL(page.url()).search, "");
 });

@@ -66,6 +66,10 @@ test("postpone moves the plan behind the time, and the explanation says so", asy
   const explanation = await invoices.explain(id);
   assert.equal(explanation.recovery, "RECOVERY_OPEN");
   assert.equal(explanation.invoiceId, id);
+  assert.match(
+    explanation.headline,
+    /^EUR .* has been unpaid for .*\. The first attempt failed .* The next attempt is planned for .*\.$/,
+  );
   assert.equal(explanation.summary.at(-1)!.label, "Waiting");
   assert.match(JSON.stringify(explanation.answers), /Retries were postponed by hand until/);
   const late = new Date(shop.now().getTime() + 20 * 86_400_000).toISOString();

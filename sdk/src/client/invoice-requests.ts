@@ -62,6 +62,8 @@ export interface Explanation {
     | null;
   /** The zone of all times in the sentences: the customer's, as far as it is known. */
   timeZone: string;
+  /** The state in one text: the amount and how long it is unpaid, or how the recovery ended; why the payment failed; the next step. The invoice's page begins with it. */
+  headline: string;
   /** The last step, the next one, and what the invoice waits for. */
   summary: {
     /** What the sentence is about. */

@@ -72,7 +72,7 @@ export const INVOICE_OPERATION_SCHEMAS: Readonly<Record<string, DocumentPart>> =
   Explanation: {
     type: "object",
     description: "The sentences of `dunlin explain` about an invoice. They are for people: their wording may change.",
-    required: ["invoiceId", "recovery", "endReason", "timeZone", "summary", "answers"],
+    required: ["invoiceId", "recovery", "endReason", "timeZone", "headline", "summary", "answers"],
     properties: {
       invoiceId: { ...toDocumentSchema(identifier.schema), ...identifier.documentedSchema, description: "Your id." },
       recovery: {
@@ -87,6 +87,9 @@ export const INVOICE_OPERATION_SCHEMAS: Readonly<Record<string, DocumentPart>> =
         description: "Why the latest recovery ended; null if it goes on, or if there was none.",
       },
       timeZone: sentences("The zone of all times in the sentences: the customer's, as far as it is known."),
+      headline: sentences(
+        "The state in one text: the amount and how long it is unpaid, or how the recovery ended; why the payment failed; the next step. The invoice's page begins with it.",
+      ),
       summary: {
         type: "array",
         maxItems: 3,
@@ -240,6 +243,8 @@ const EXPLANATION_EXAMPLE: DocumentPart = {
   recovery: "RECOVERY_OPEN",
   endReason: null,
   timeZone: "Europe/Berlin",
+  headline:
+    "EUR 49.00 has been unpaid for 2 days. Both attempts failed: there was not enough money (code 51). The next attempt is planned for Fri 20 February, 07:10.",
   summary: [
     { label: "Next", sentence: "A retry is planned for Fri 20 February, 07:10 and may still change." },
     { label: "Waiting", sentence: "for its time. New facts may change it until then." },

@@ -149,6 +149,7 @@ test("an invoice is explained as documented", async () => {
   assertHeaders(reply, `${operation}/200`);
   const fits = createValidatorAt(`${operation}/200/content/application~1json/schema`);
   assert.ok(fits(reply.json()));
+  assert.match(reply.json().headline, / is paid\. /);
   assert.ok(fits(partAt<{ value: DocumentPart }>(`${operation}/200/${EXAMPLES}/planned`).value));
   assertExample(await send("/v1/invoices/inv_none/explanation", undefined), `${operation}/404`, "unknownInvoice");
 });

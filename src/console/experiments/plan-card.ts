@@ -1,56 +1,33 @@
 import { COUNT_MEASURE, type Experiment, type Measure } from "../../domain/experiment.ts";
-import { type ExperimentForecast, reachedAt } from "../../experiments/experiment-forecast.ts";
+import type { ExperimentForecast } from "../../experiments/experiment-forecast.ts";
+import { type ExperimentProgress, measureProgress, type ProgressState } from "../../experiments/experiment-progress.ts";
 import type { InterimAnalysis } from "../../experiments/statistics/interim-analysis.ts";
 import { formatMarginPoints } from "../../experiments/statistics/percentage-points.ts";
-import { invoicesForWidth } from "../../experiments/statistics/sample-size.ts";
 import { CUSTOMERS_MIN } from "../../experiments/statistics/tally.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
 import { formatCount, formatShare } from "../show/number-format.ts";
 import { card } from "../show/parts.ts";
 import { formatDay, timeElement, toDatetimeLocal } from "../show/time-format.ts";
-import { experimentStatus, isKnownComparison } from "./experiment-effect.ts";
+import { experimentStatus } from "./experiment-effect.ts";
 
 export const measureWords = (measure: Measure) =>
   measure === COUNT_MEASURE ? "recovered invoices" : `recovered money in ${measure}`;
 
-interface Progress {
-  counted: number;
-  /** Null: unknown. */
-  needed: number | null;
-  reached: HtmlPart;
-}
-
 const dateWords = (at: Date, zone: string) => `about ${formatDay(toDatetimeLocal(at, zone).slice(0, 10))}`;
 
-/** By the spread that the experiment has measured itself, or by the forecast until it has. */
-function progressOf(
-  experiment: Experiment,
-  look: InterimAnalysis | null,
-  forecast: ExperimentForecast,
-  zone: string,
-): Progress {
-  const { margin, comparedFrom, stoppedAt } = experiment;
-  const counted = look?.invoices.counted ?? 0;
-  const entered = counted + (look?.invoices.waiting ?? 0);
-  const primary = look?.comparisons[0];
-  const needed =
-    isKnownComparison(primary) && primary.variance !== null
-      ? Math.ceil(invoicesForWidth(counted, primary.variance, margin, margin))
-      : forecast.needed;
-  if (needed === null) return { counted, needed, reached: "unknown until the first results" };
-  if (counted >= needed) return { counted, needed, reached: "reached" };
-  if (stoppedAt !== null)
-    return {
-      counted,
-      needed,
-      reached: entered >= needed ? "when the last invoices are old enough" : "not reached: no more invoices come in",
-    };
-  const days = look === null ? 0 : (look.at.getTime() - comparedFrom.getTime()) / 86_400_000;
-  const at = reachedAt(needed, days >= 1 && entered > 0 ? entered / days : forecast.perDay, experiment);
-  return { counted, needed, reached: at ? dateWords(at, zone) : "unknown: no invoice has failed lately" };
+function reachedWords({ state, reachedAt }: ExperimentProgress, zone: string): string {
+  return state === "expected" ? dateWords(reachedAt!, zone) : REACHED_WORDS[state];
 }
 
-function progressBar({ counted, needed }: Progress): Html | null {
+const REACHED_WORDS: Readonly<Record<Exclude<ProgressState, "expected">, string>> = {
+  unplanned: "unknown until the first results",
+  no_failures: "unknown: no invoice has failed lately",
+  reached: "reached",
+  maturing: "when the last invoices are old enough",
+  not_reached: "not reached: no more invoices come in",
+};
+
+function progressBar({ counted, needed }: ExperimentProgress): Html | null {
   if (needed === null) return null;
   const percent = `${Math.min(100, Math.floor((100 * counted) / needed))}%`;
   const words = `${formatCount(counted)} of ${formatCount(needed)} counted`;
@@ -72,12 +49,12 @@ export function planCard(
   now: Date,
 ): Html {
   const { startedAt, comparedFrom, share, primary } = experiment;
-  const progress = progressOf(experiment, look, forecast, zone);
+  const progress = measureProgress(experiment, look, forecast);
   return card(
     { title: "Plan", side: html`<a href="/org/audit?noun=experiment">Changes</a>` },
     html`<div class="in">${progressBar(progress)}${planFacts([
       ["Can tell", tellWords(experiment)],
-      ["Enough by", isVoid ? "waiting does not help" : progress.reached],
+      ["Enough by", isVoid ? "waiting does not help" : reachedWords(progress, zone)],
       ["Decides", measureWords(primary)],
       ["Split", `${formatShare(share, 1)} of customers in Dunlin's arm, by a hash of their id`],
       ["State", experimentStatus(experiment, zone, now)],

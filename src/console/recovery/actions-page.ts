@@ -1,16 +1,25 @@
 import { PAGE_SIZE_MAX, parseListQuery, STATUS_PREFIX, TYPE_PREFIX, toListing } from "../../actions-api/list-query.ts";
+import { valueLabel } from "../../analytics/dimension-labels.ts";
 import { formatMajorUnits } from "../../domain/currency.ts";
-import { ACTION_STATUSES, ACTION_TYPES, type ActionStatus } from "../../domain/recovery-action.ts";
+import {
+  ACTION_STATUSES,
+  ACTION_TYPES,
+  type ActionStatus,
+  OPEN_ACTION_STATUSES,
+} from "../../domain/recovery-action.ts";
+import { findDeclineGroup } from "../../engine/rules/interpret-decline.ts";
 import type { Tx } from "../../postgres/database.ts";
+import { declineCodesOf, instrumentOf } from "../../recovery/build-decision-facts.ts";
 import { countByStatus, sumActions } from "../../tables/actions-list/action-figures.ts";
 import { type ListedAction, readPageAfter } from "../../tables/actions-list/action-list.ts";
-import type { ActionListing } from "../../tables/actions-list/action-listing.ts";
+import type { ActionListing, ListingOrder } from "../../tables/actions-list/action-listing.ts";
 import { findCasesByPrefix } from "../../tables/id-prefix.ts";
 import { findInvoices } from "../../tables/invoices.ts";
+import { findLastDeclines } from "../../tables/last-declines.ts";
 import { redirectToCanonicalQuery } from "../canonical-query.ts";
 import type { Console } from "../console.ts";
 import { customerLink, invoiceLink } from "../deliveries/delivery-list-page.ts";
-import { type Html, html } from "../html.ts";
+import { type Html, type HtmlPart, html } from "../html.ts";
 import { PageError } from "../page-error.ts";
 import type { Page } from "../page-layout.ts";
 import { identifierReader, isInvalidParameter, isUuid, withQuery } from "../page-query.ts";
@@ -37,6 +46,7 @@ import { formatTime, formatZonedIso, timeElement } from "../show/time-format.ts"
 import type { Visit } from "../visit.ts";
 
 const NORMALIZED_FIELDS = { times: ["executedAfter", "executedBefore"], uppercase: ["currency", "cardCountry"] };
+const USUAL_ORDER = "created_at";
 const CSV_PAGE_ROWS = PAGE_SIZE_MAX * 10;
 
 export function actionRoutes(console: Console) {
@@ -51,17 +61,24 @@ export function actionRoutes(console: Console) {
   });
 }
 
-/** The API's parameters, and `q`. */
+/** As a status in the address. The API has none for several statuses. */
+const OPEN = "open";
+
+/** The API's parameters, `q`, and `status=open`. */
 function parseListing(query: URLSearchParams) {
   const params = filtersOf(query);
   const q = params.get("q");
   params.delete("q");
+  const isOpen = params.get("status") === OPEN;
+  if (isOpen) params.delete("status");
   const prefix = q === null ? null : identifierReader(q);
   if (isInvalidParameter(prefix)) throw new PageError(400, `"q" ${prefix.wrong}.`, "q");
   for (const name of ["pageToken", "pageSize"])
     if (params.has(name)) throw new PageError(400, `"${name}" is available only in the API.`);
-  const { filters, orderBy = "created_at", direction = "desc" } = parseListQuery(params.toString());
-  return { params, filters, prefix, orderBy, listing: toListing(filters, orderBy, direction) };
+  const { filters, orderBy = USUAL_ORDER, direction = "desc" } = parseListQuery(params.toString());
+  const listing = toListing(filters, orderBy, direction);
+  if (isOpen) listing.filters.status = "OPEN";
+  return { params, filters, prefix, isOpen, orderBy, listing };
 }
 type ParsedListing = ReturnType<typeof parseListing>;
 
@@ -89,7 +106,7 @@ async function actionsPage(console: Console, visit: Visit): Promise<Page> {
   );
   const isFiltered = filtersOf(query).size > 0;
   const total = figures.total === null ? null : formatCount(figures.total);
-  const order = { orderBy: listing.orderBy, isAscending: !listing.descending, usual: "created_at" };
+  const order = { orderBy: listing.orderBy, isAscending: !listing.descending, usual: USUAL_ORDER };
   return {
     title: "Recovery actions",
     tools: html`<a class="button" href="${withQuery("/actions.csv", filtersOf(query), {})}">${icon("down")}CSV</a>${apiMenu(console, parsed)}`,
@@ -102,7 +119,7 @@ async function actionsPage(console: Console, visit: Visit): Promise<Page> {
       figures: figuresText(figures),
       views,
     })}
-${page.rows.length > 0 ? listTable("Recovery actions", await actionColumns(db, merchantId, page.rows, person.zone), page.rows, order, visit) : isFiltered ? emptyNotice("No action matches these filters.") : noActionsNotice(visit, ingestCommand(console.baseUrl, console.caPath), console.caPath)}
+${page.rows.length > 0 ? listTable("Recovery actions", await actionColumns(db, merchantId, page.rows, listing, person.zone), page.rows, order, visit) : isFiltered ? emptyNotice("No action matches these filters.") : noActionsNotice(visit, ingestCommand(console.baseUrl, console.caPath), console.caPath)}
 ${pager(page, total, ({ cursorAt, id }) => [cursorAt, id], visit)}`,
   };
 }
@@ -125,8 +142,13 @@ async function readCounts(tx: Tx, merchantId: string, listing: ActionListing): P
   if (listing.found && "range" in listing.found) return { byStatus: null, total: null };
   const byStatus = await countByStatus(tx, merchantId, listing);
   const { status } = listing.filters;
-  return { byStatus, total: status === undefined ? sumOf(byStatus.values()) : (byStatus.get(status) ?? 0) };
+  if (status === undefined) return { byStatus, total: sumOf(byStatus.values()) };
+  return { byStatus, total: status === "OPEN" ? countOpen(byStatus) : (byStatus.get(status) ?? 0) };
 }
+
+const countOpen = (byStatus: ReadonlyMap<ActionStatus, number>) =>
+  sumOf(OPEN_ACTION_STATUSES.map((status) => byStatus.get(status) ?? 0));
+const isOpenStatus = (status: ActionStatus) => OPEN_ACTION_STATUSES.some((each) => each === status);
 
 const sumOf = (counts: Iterable<number>) => [...counts].reduce((sum, n) => sum + n, 0);
 
@@ -138,29 +160,70 @@ const figuresText = ({ total, sums }: Figures) =>
         ...(sums ?? []).map(({ amount, currency }) => formatMoney(BigInt(amount), currency)),
       ].join(", ");
 
-/** Statuses that occur, and the chosen one. */
-function statusChoices({ filters }: ParsedListing, { byStatus }: Figures, { path, query }: Visit) {
-  const count = (n: number | undefined) => byStatus !== null && html`<span class="count">${formatCount(n ?? 0)}</span>`;
-  const shown = ACTION_STATUSES.filter(
+/** All, the open ones together, and the other statuses that occur or are chosen. */
+function statusChoices({ filters, isOpen }: ParsedListing, { byStatus }: Figures, { path, query }: Visit) {
+  const choice = (words: string, status: string | null, isCurrent: boolean, n = 0) => ({
+    words: html`${words} ${byStatus !== null && html`<span class="count">${formatCount(n)}</span>`}`,
+    href: listHref(path, query, { status }),
+    isCurrent,
+  });
+  const openCount = byStatus ? countOpen(byStatus) : 0;
+  const others = ACTION_STATUSES.filter((each) => !isOpenStatus(each)).filter(
     (each) => byStatus === null || byStatus.has(each) || filters.status === STATUS_PREFIX + each,
   );
   return [
-    {
-      words: html`All ${count(sumOf(byStatus?.values() ?? []))}`,
-      href: listHref(path, query, { status: null }),
-      isCurrent: filters.status === undefined,
-    },
-    ...shown.map((each) => ({
-      words: html`${capitalize(toSpacedWords(each))} ${count(byStatus?.get(each))}`,
-      href: listHref(path, query, { status: STATUS_PREFIX + each }),
-      isCurrent: filters.status === STATUS_PREFIX + each,
-    })),
+    choice("All", null, filters.status === undefined && !isOpen, sumOf(byStatus?.values() ?? [])),
+    ...(byStatus === null || openCount > 0 || isOpen ? [choice("Open", OPEN, isOpen, openCount)] : []),
+    ...others.map((each) =>
+      choice(
+        capitalize(toSpacedWords(each)),
+        STATUS_PREFIX + each,
+        filters.status === STATUS_PREFIX + each,
+        byStatus?.get(each),
+      ),
+    ),
   ];
 }
 
 const capitalize = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
 
-function actionFilters({ filters }: ParsedListing, zone: string): ListFilter[] {
+/** One of the open statuses by itself. All others have a segment. */
+function openStatusFilter({ filters, isOpen }: ParsedListing): ListFilter {
+  const chosen = OPEN_ACTION_STATUSES.find((each) => filters.status === STATUS_PREFIX + each);
+  const statuses = OPEN_ACTION_STATUSES.map((each) => [STATUS_PREFIX + each, toSpacedWords(each)] as const);
+  const isFree = filters.status === undefined && !isOpen;
+  return {
+    name: "status",
+    label: "Status",
+    words: chosen ? toSpacedWords(chosen) : null,
+    field: isFree ? selectField("Status", "status", [["", "any"], ...statuses], "") : null,
+  };
+}
+
+const ORDER_WORDS: Readonly<Record<ListingOrder, string>> = {
+  created_at: "created",
+  executed_at: "executed",
+  updated_at: "updated",
+};
+
+/** Most orders have no head on the page to choose them by. */
+const orderChoice = (orderBy: ListingOrder): ListFilter => ({
+  name: "orderBy",
+  label: "Order",
+  words: orderBy === USUAL_ORDER ? null : ORDER_WORDS[orderBy],
+  field: selectField(
+    "Order",
+    "orderBy",
+    (["created_at", "executed_at", "updated_at"] as const).map(
+      (each) => [each === USUAL_ORDER ? "" : each, ORDER_WORDS[each]] as const,
+    ),
+    "",
+  ),
+  needed: ["orderDirection"],
+});
+
+function actionFilters(parsed: ParsedListing, zone: string): ListFilter[] {
+  const { filters, orderBy } = parsed;
   const value = (name: string) => filters[name] ?? null;
   const text = (name: string, label: string, more = {}): ListFilter => ({
     name,
@@ -180,6 +243,7 @@ function actionFilters({ filters }: ParsedListing, zone: string): ListFilter[] {
       words: filters.type ? toSpacedWords(filters.type.slice(TYPE_PREFIX.length)) : null,
       field: selectField("Type", "type", [["", "any"], ...types], ""),
     },
+    openStatusFilter(parsed),
     text("currency", "Currency", { maxlength: 3, placeholder: "EUR" }),
     {
       ...text("cardCountry", "Card country", { maxlength: 2, placeholder: "DE" }),
@@ -191,14 +255,15 @@ function actionFilters({ filters }: ParsedListing, zone: string): ListFilter[] {
     text("customerId", "Customer"),
     text("subscriptionId", "Subscription"),
     { ...text("transactionId", "Transaction"), field: null },
+    orderChoice(orderBy),
   ];
 }
 
-function apiMenu({ baseUrl, caPath }: Console, { params, prefix }: ParsedListing): Html {
+function apiMenu({ baseUrl, caPath }: Console, { params, prefix, isOpen }: ParsedListing): Html {
   const curl = `${curlCommand(caPath)} "${baseUrl}/v1/recovery_actions${params.size > 0 ? `?${params}` : ""}"`;
   return drop(
     "By the API",
-    html`${prefix !== null && html`<p class="soft">The API has no search by the start of an id.</p>`}${caPath && html`<p class="soft">${CA_HINT}</p>`}${copyableText("Command", curl)}`,
+    html`${prefix !== null && html`<p class="soft">The API has no search by the start of an id.</p>`}${isOpen && html`<p class="soft">The API has no filter for all open actions: ask for each status.</p>`}${caPath && html`<p class="soft">${CA_HINT}</p>`}${copyableText("Command", curl)}`,
     "end api-menu",
   );
 }
@@ -219,9 +284,18 @@ async function actionColumns(
   tx: Tx,
   merchantId: string,
   rows: readonly ListedAction[],
+  listing: ActionListing,
   zone: string,
 ): Promise<ListColumn<ListedAction>[]> {
-  const invoices = await findInvoices(tx, merchantId, [...new Set(rows.map(({ invoiceId }) => invoiceId))]);
+  const invoiceIds = [...new Set(rows.map(({ invoiceId }) => invoiceId))];
+  const [invoices, declines] = await Promise.all([
+    findInvoices(tx, merchantId, invoiceIds),
+    findLastDeclines(tx, merchantId, invoiceIds),
+  ]);
+  const declineWords = ({ invoiceId }: ListedAction) => {
+    const decline = declines.get(invoiceId);
+    return decline && valueLabel("reason", findDeclineGroup(declineCodesOf(decline), instrumentOf(decline)));
+  };
   // As of the plan, if it was stored.
   const amount = ({ invoiceId, amountDue, currency }: ListedAction) => {
     const invoice = invoices.get(invoiceId);
@@ -231,7 +305,7 @@ async function actionColumns(
   };
   const time = (at: string | null) => timeElement(at === null ? null : new Date(at), zone);
   return [
-    { head: "Created", cell: ({ createdAt }) => time(createdAt), place: "d", orderBy: "created_at" },
+    { head: "Created", cell: ({ createdAt }) => time(createdAt), place: "d", orderBy: USUAL_ORDER },
     { head: "Invoice", cell: ({ invoiceId }) => invoiceLink(invoiceId), place: "a" },
     {
       head: "Customer",
@@ -244,9 +318,8 @@ async function actionColumns(
       cell: ({ status, type }) => html`${actionState(status)}${onlyOnPhone(toSpacedWords(type))}`,
       place: "c",
     },
-    { head: "Planned for", cell: ({ idealRetryTime }) => time(idealRetryTime) },
-    { head: "Executed", cell: ({ executedAt }) => time(executedAt), orderBy: "executed_at", isOptional: true },
-    { head: "Updated", cell: ({ updatedAt }) => time(updatedAt), orderBy: "updated_at", isOptional: true },
+    { head: "Last decline", cell: declineWords },
+    timeColumn(listing, time),
     {
       head: "Card",
       cell: ({ cardCountry }) => cardCountry && html`<abbr title="${countryName(cardCountry)!}">${cardCountry}</abbr>`,
@@ -254,6 +327,18 @@ async function actionColumns(
     },
     { head: "Amount", cell: amount, isNumeric: true, place: "b" },
   ];
+}
+
+/** Beside the creation: a usual window has room for one more time. */
+function timeColumn(
+  { orderBy, filters: { status, executedAfter, executedBefore } }: ActionListing,
+  time: (at: string | null) => HtmlPart,
+): ListColumn<ListedAction> {
+  if (orderBy === "updated_at") return { head: "Updated", cell: ({ updatedAt }) => time(updatedAt), orderBy };
+  const isExecuted = status === "SUCCEEDED" || status === "FAILED" || Boolean(executedAfter ?? executedBefore);
+  return isExecuted || orderBy === "executed_at"
+    ? { head: "Executed", cell: ({ executedAt }) => time(executedAt), orderBy: "executed_at" }
+    : { head: "Planned for", cell: ({ idealRetryTime }) => time(idealRetryTime) };
 }
 
 const HEADINGS = [

@@ -1,5 +1,6 @@
 import { endingBefore, requestedBefore } from "../../attention/list-attention.ts";
 import { formatMajorUnits } from "../../domain/currency.ts";
+import type { RecoveryRule } from "../../domain/recovery-rule.ts";
 import type { Tx } from "../../postgres/database.ts";
 import { findCasesByPrefix } from "../../tables/id-prefix.ts";
 import { listConflicts } from "../../tables/invoice-conflicts.ts";
@@ -16,6 +17,7 @@ import {
   type Outcome,
   sumInvoices,
 } from "../../tables/invoice-list.ts";
+import { listRecoveryRules } from "../../tables/recovery-rules.ts";
 import { redirectToCanonicalQuery } from "../canonical-query.ts";
 import type { Console } from "../console.ts";
 import { customerLink, invoiceLink } from "../deliveries/delivery-list-page.ts";
@@ -80,6 +82,7 @@ const QUERY_READERS = {
     /^[A-Z]{3}$/.test(text) ? text : { wrong: "must be three capital letters, such as EUR" },
   endedFrom: utcTimeReader,
   endedTo: utcTimeReader,
+  leftOutBy: uuidReader,
   attention: enumReader([...ATTENTION_FILTERS, CONTRADICTORY]),
   orderBy: enumReader(INVOICE_ORDERS),
   orderDirection: enumReader(["asc", "desc"]),
@@ -216,7 +219,7 @@ async function listPage(visit: Visit, now: Date): Promise<Page> {
   }
   const { filter, orderBy, isAscending, position } = await readListing(db, merchantId, query, now);
   const isFiltered = filtersOf(query).size > 0;
-  const [figures, page, conflicts, views] = await Promise.all([
+  const [figures, page, conflicts, views, rules] = await Promise.all([
     readFigures(db, merchantId, filter),
     readListRows(position, (cursor, isBack, limit) =>
       listInvoices(
@@ -229,6 +232,7 @@ async function listPage(visit: Visit, now: Date): Promise<Page> {
     ),
     position.cursor === null && !isFiltered ? listConflicts(db, merchantId, CONFLICTS_SHOWN) : null,
     loadViewMenu(visit),
+    filter.leftOutBy === undefined ? [] : listRecoveryRules(db, merchantId),
   ]);
   const order = { orderBy, isAscending, usual: USUAL_ORDER };
   return {
@@ -240,7 +244,7 @@ ${listTools({
   query,
   searched: "an invoice, customer or subscription id",
   states: { label: "Outcome", choices: outcomeChoices(filter, figures, visit) },
-  filters: invoiceFilters(filter, query, person.zone),
+  filters: invoiceFilters(filter, query, rules, person.zone),
   figures: figuresText(figures),
   views,
 })}
@@ -310,7 +314,13 @@ const SEGMENT_WORDS: Readonly<Record<Outcome, string>> = {
   watched: "Observed",
 };
 
-function invoiceFilters(filter: InvoiceFilter, query: URLSearchParams, zone: string): ListFilter[] {
+/** @param rules  may be empty if the filter names none */
+function invoiceFilters(
+  filter: InvoiceFilter,
+  query: URLSearchParams,
+  rules: readonly RecoveryRule[],
+  zone: string,
+): ListFilter[] {
   const text = (name: "currency" | "invoiceId" | "customerId" | "subscriptionId", label: string, more = {}) => ({
     name,
     label,
@@ -338,6 +348,12 @@ function invoiceFilters(filter: InvoiceFilter, query: URLSearchParams, zone: str
     text("invoiceId", "Invoice"),
     text("customerId", "Customer"),
     text("subscriptionId", "Subscription"),
+    {
+      name: "leftOutBy",
+      label: "Left out by",
+      words: filter.leftOutBy ? (rules.find(({ id }) => id === filter.leftOutBy)?.name ?? "a deleted rule") : null,
+      field: null,
+    },
   ];
 }
 

@@ -3,6 +3,8 @@ import { after, before, test } from "node:test";
 import { COMMAND_LINE_ACTOR } from "../../domain/person.ts";
 import { startExperiment } from "../../experiments/experiments.ts";
 import { ingestSubscriptions } from "../../ingest/ingest.ts";
+import { type ProposedRule, parseRecoveryRules } from "../../merchants/parse-recovery-rules.ts";
+import { changeRecoveryRules } from "../../merchants/recovery-rules.ts";
 import { createTestConsole, type TestConsole } from "../console.fixture.ts";
 import { openShop } from "./invoice-shop.fixture.ts";
 
@@ -177,6 +179,34 @@ test("facts name the subscription with its plan, the card, the entity and the ar
     new RegExp(`Experiment</dt><dd><a href="/experiments/${id}">Autumn</a>, (Dunlin.*s arm|the holdout)<`),
   );
 });
+
+test("a fact names the recovery rule that decides, and leads those to the rules who may see them", async () => {
+  const { merchant, as, fail, decide, page } = await shop();
+  const setRules = (...rules: object[]) =>
+    changeRecoveryRules(at.db, merchant.id, parsedRules(rules), COMMAND_LINE_ACTOR, at.ports);
+  const admin = await as("admin");
+  const ruleOf = (body: string) => /Rule<\/dt><dd>(.*?)<\/dd>/.exec(body)?.[1];
+  await setRules({ name: "other", customerIds: ["cus_9"] });
+  await fail();
+  assert.equal(ruleOf(await page()), undefined, "no rule fits");
+  await setRules({ name: "other", customerIds: ["cus_9"] }, { name: "A & B", currencies: ["EUR"], budget: 3 });
+  await decide();
+  assert.equal(ruleOf(await page()), "2, A &amp; B", "a viewer may not see the rules");
+  const { body } = await admin.get("/invoices/in_a");
+  assert.equal(ruleOf(body), '<a href="/settings/rules">2, A &amp; B</a>');
+  await setRules({ name: "annual", leaveOut: true });
+  await decide();
+  assert.equal(ruleOf(await page()), "1, annual");
+  assert.match(await page(), /End reason<\/dt><dd>left out</);
+  await setRules();
+  assert.equal(ruleOf(await page()), "deleted since the end");
+});
+
+function parsedRules(rules: readonly object[]): ProposedRule[] {
+  const parsed = parseRecoveryRules(rules);
+  assert.ok(Array.isArray(parsed));
+  return parsed;
+}
 
 test("at most four reasons are shown, and all questions and answers stay on the page, folded", async () => {
   const { fail, page } = await shop();

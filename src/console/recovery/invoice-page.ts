@@ -48,7 +48,11 @@ async function invoicePage({ ports }: Console, visit: Visit): Promise<Page> {
   const clock: PageClock = { zone: findCustomerZone(explained), readerZone: visit.person.zone };
   const shownDecision = findShownDecision(data.history.decisions, decision);
   const history: InvoiceHistory = { ...data.history, explained, shownDecision };
-  const facts = invoiceFacts({ ...data, transactions: history.transactions });
+  const facts = invoiceFacts({
+    ...data,
+    transactions: history.transactions,
+    maySeeRules: visit.may("experiments"),
+  });
   const next = nextCard(explained, explained.decisions.every(isReadable) ? shownDecision : null, clock);
   const heading = next ? null : findHeading(explained, null, clock);
   return {

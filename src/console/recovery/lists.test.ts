@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { DAY_MS } from "../../domain/durations.ts";
 import type { Merchant } from "../../domain/merchant.ts";
+import type { ActionStatus } from "../../domain/recovery-action.ts";
+import type { Transaction } from "../../domain/transaction.ts";
+import { ingestTransactions } from "../../ingest/ingest.ts";
 import { createMerchant } from "../../merchants/merchant-settings.ts";
 import { type Database, prepared } from "../../postgres/database.ts";
 import { plannedAction, settleAction } from "../../tables/actions-list/action-list.fixture.ts";
@@ -35,6 +38,7 @@ interface Row {
   amount?: number;
   currency?: string;
   endedAt?: Date | null;
+  status?: ActionStatus;
 }
 
 /** An invoice with a case and one action. */
@@ -60,7 +64,12 @@ async function add(
     amountDue: amount,
     currency,
   };
-  const settled = { ...settleAction(action, index), currency, cardCountry: "DE" };
+  const settled = {
+    ...(row.status
+      ? { ...action, status: row.status, executedAt: row.status === "SUCCEEDED" ? now : null }
+      : settleAction(action, index)),
+    ...{ currency, cardCountry: "DE" },
+  };
   await insertRecoveryActions(db, merchant.id, [action]);
   await updateRecoveryActions(db, merchant.id, [{ ...settled, amountDue: amount }]);
 }
@@ -246,6 +255,85 @@ test("counts of states and sums per currency equal the rows, with filters and a 
         assert.ok(shown.replaceAll(/[^\dA-Z]/g, "").includes(name + sum), `${path}: ${shown} lacks ${name} ${sum}`);
     }
   }
+});
+
+test("the segment Open has the scheduled and the sent actions, and each of these is a filter of its own", async () => {
+  const { merchant, browser } = await shop();
+  const statuses = ["SCHEDULED", "SENT", "SUCCEEDED", "SENT", "DELIVERY_FAILED", "CANCELED"] as const;
+  for (const [n, status] of statuses.entries()) await add(merchant, { invoice: `in_${n}`, status });
+  const all = (await browser.get("/actions")).body;
+  const segmentsOf = (body: string) =>
+    [...body.matchAll(/<a href="[^"]+"[^>]*>([A-Z][a-z ]+)<span class="count">(\d+)<\/span><\/a>/g)].map(
+      ([, words, n]) => `${words!.trim()} ${n}`,
+    );
+  const expected = ["All 6", "Open 3", "Succeeded 1", "Canceled 1", "Delivery failed 1"];
+  assert.deepEqual(segmentsOf(all), expected);
+  const open = (await browser.get("/actions?status=open")).body;
+  assert.deepEqual(invoicesOn(open), ["in_3", "in_1", "in_0"]);
+  assert.match(open, /<a href="\/actions\?status=open" aria-current="true">Open/);
+  assert.match(open, / list-sum">3 actions, EUR.147\.00</);
+  assert.match(open, /The API has no filter for all open actions: ask for each status\./);
+  assert.deepEqual(segmentsOf(open), expected);
+  assert.equal((await browser.get("/actions.csv?status=open")).body.trim().split("\r\n").length, 4);
+  assert.deepEqual(await listed(browser, "/actions?status=open&q=in_3&orderBy=updated_at"), ["in_3"]);
+  assert.deepEqual(await listed(browser, "/actions?status=open&invoiceId=in_1&currency=EUR"), ["in_1"]);
+  assert.match(all, /<option value="RECOVERY_ACTION_STATUS_SCHEDULED">scheduled</);
+  const sent = (await browser.get("/actions?status=RECOVERY_ACTION_STATUS_SENT")).body;
+  assert.deepEqual(invoicesOn(sent), ["in_3", "in_1"]);
+  assert.match(sent, /Status: sent<a href="\/actions"/);
+  assert.deepEqual(segmentsOf(sent), expected);
+  assert.equal((await browser.get("/actions?status=OPEN")).statusCode, 400);
+  assert.match(all, /<select[^>]*name="orderBy">.*<option value="updated_at">updated</);
+  const byUpdate = (await browser.get("/actions?orderBy=updated_at&orderDirection=asc&status=open")).body;
+  assert.match(byUpdate, /Order: updated<a href="\/actions\?status=open"/);
+  assert.match(byUpdate, /<th scope="col" aria-sort="ascending"><a href="[^"]*">Updated</);
+  assert.match(all, /<th scope="col">Planned for</);
+  for (const query of [
+    "status=RECOVERY_ACTION_STATUS_SUCCEEDED",
+    "orderBy=executed_at",
+    "executedAfter=2026-01-01T00:00:00Z",
+  ])
+    assert.match(
+      (await browser.get(`/actions?${query}`)).body,
+      /<th scope="col"[^>]*><a href="[^"]*">Executed</,
+      query,
+    );
+});
+
+test("Last decline has the latest failed attempt on the invoice in words, also under an older action", async () => {
+  const { merchant, browser } = await shop();
+  for (const invoice of ["in_funds", "in_none", "in_other"]) await add(merchant, { invoice });
+  const now = at.ports.now();
+  const attempt = (invoiceId: string, code: string, minutes: number, over: Partial<Transaction> = {}): Transaction => ({
+    ...{
+      id: `tx_${invoiceId}_${minutes}`,
+      state: "FAILED",
+      invoiceId,
+      customerId: "cus",
+      amount: 4_900,
+      currency: "EUR",
+    },
+    ...{ createdAt: new Date(now.getTime() - minutes * 60_000), updatedAt: now, paymentMethodType: "card" },
+    ...{ cardBrand: "visa", networkDeclineCode: code },
+    ...over,
+  });
+  const attempts = [
+    attempt("in_funds", "41", 9),
+    attempt("in_funds", "51", 5),
+    attempt("in_funds", "", 3, { state: "PENDING", networkDeclineCode: undefined }),
+    attempt("in_funds", "54", 2, { amount: 0 }),
+    attempt("in_other", "54", 4),
+  ];
+  await ingestTransactions(at.db, merchant, [attempts], at.ports, () => {});
+  const theirs = await shop();
+  await add(theirs.merchant, { invoice: "in_none" });
+  const { body } = await browser.get("/actions");
+  const rows = [...body.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row]) => row!);
+  const index = [...rows[0]!.matchAll(/<th scope="col"[^>]*>(.*?)<\/th>/g)].findIndex(
+    ([, head]) => head === "Last decline",
+  );
+  const declines = rows.slice(1).map((row) => [...row.matchAll(/<t[dh][^>]*>(.*?)<\/t[dh]>/gs)][index]![1]);
+  assert.deepEqual(declines, ["Expired card", "", "Insufficient funds"]);
 });
 
 test("the API's command has the list's filters, but not the search", async () => {

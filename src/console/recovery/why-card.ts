@@ -12,6 +12,7 @@ import type { ExplainedCase } from "../../explain/load-explained-case.ts";
 import type { ShownTransaction } from "../../tables/invoice-history.ts";
 import type { SubscriptionFacts } from "../../tables/subscriptions.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
+import { PATH as RULES_PATH } from "../settings/recovery-rules-page.ts";
 import { icon } from "../show/icons.ts";
 import { formatMoney } from "../show/number-format.ts";
 import { countryName, toSpacedWords } from "../show/state-labels.ts";
@@ -61,10 +62,13 @@ export interface InvoiceFacts {
   subscription: SubscriptionFacts | null;
   /** The experiment that assigned the arm. */
   experiment: { id: string; name: string } | null;
+  /** Whether the reader may see the recovery rules. */
+  maySeeRules: boolean;
 }
 
 /** Each leads to the list of what it has in common with others. */
-export function invoiceFacts({ explained, transactions, subscription, experiment }: InvoiceFacts): Html {
+export function invoiceFacts(facts: InvoiceFacts): Html {
+  const { explained, transactions, subscription, experiment, maySeeRules } = facts;
   const { invoice, balance, case: recoveryCase } = explained;
   const due = balance?.unpaidAmount ?? invoice.amount;
   const { endReason = null } = recoveryCase ?? {};
@@ -81,6 +85,7 @@ export function invoiceFacts({ explained, transactions, subscription, experiment
       : null,
     paymentFact(explained, transactions),
     invoice.businessEntity ? ["Entity", invoice.businessEntity] : null,
+    ruleFact(explained, maySeeRules),
     armFact(explained, experiment),
   ]);
 }
@@ -100,6 +105,14 @@ function paymentFact({ payer }: ExplainedCase, transactions: readonly ShownTrans
     : paymentMethodName(paymentMethodType!);
   const country = cardCountry && html`, ${listLink({ cardCountry }, countryName(cardCountry)!, "/actions")}`;
   return [isCard ? "Card" : "Payment", html`${words}${country}`];
+}
+
+/** Null without a rule: the settings decide. */
+function ruleFact({ case: recoveryCase, rule }: ExplainedCase, maySeeRules: boolean): [string, HtmlPart] | null {
+  if (!recoveryCase?.ruleId) return null;
+  if (rule === null) return recoveryCase.endedAt === null ? null : ["Rule", "deleted since the end"];
+  const words = `${rule.number}, ${rule.name}`;
+  return ["Rule", maySeeRules ? html`<a href="${RULES_PATH}">${words}</a>` : words];
 }
 
 const ARM_WORDS = { dunlin: "Dunlin's arm", merchant: "the holdout" } as const;

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startMailServer } from "../../../test/mail-server.ts";
+import { createAttentionStore } from "../../attention/attention.fixture.ts";
 import { createMailer } from "../../auth/mail.ts";
 import { startReceiver } from "../../delivery/https/receiver.fixture.ts";
+import { HOUR_MS } from "../../domain/durations.ts";
 import { createChatPoster } from "../../notices/chat.ts";
 import { findChatWebhook } from "../../tables/chat-webhooks.ts";
 import { listLargeAmounts } from "../../tables/large-amounts.ts";
@@ -120,6 +122,52 @@ test("a viewer sees no chat form and cannot post to it", async () => {
   assert.doesNotMatch(page, /action="\/settings\/notifications\/(chat|large)/);
   for (const path of ["chat", "chat/test", "chat/remove", "large"])
     assert.equal((await viewer.post(`${PAGE}/${path}`, { url: url() })).statusCode, 403);
+});
+
+test("a member gets the digest of the last period at once, and its schedule stays", async (t) => {
+  const server = await startMailServer({});
+  const mailer = createMailer({ url: `smtp://localhost:${server.port}`, from: "dunlin@example.com" });
+  const shop = await createTestConsole({ mailer });
+  t.after(async () => {
+    await shop.close();
+    await server.stop();
+  });
+  const viewer = await shop.as("viewer");
+  const store = createAttentionStore(shop.db, shop.merchant.id, shop.ports.now());
+  const ago = (ms: number) => new Date(shop.ports.now().getTime() - ms);
+  const paid = { endReason: "paid", recovered: true };
+  await store.openCase({ ...paid, amount: 12_345, endedAt: ago(HOUR_MS) });
+  await store.openCase({ ...paid, amount: 500, unpaidAt: ago(60 * HOUR_MS), endedAt: ago(50 * HOUR_MS) });
+  const mails = () =>
+    server.mails.map(({ to, text }) => `${to} ${text.replaceAll("=\r\n", "").replaceAll("=3D", "=")}`);
+
+  assert.match((await viewer.get(PAGE)).body, /Sends the digest of the last week to you now/);
+  const sent = await viewer.post(`${PAGE}/digest`);
+  assert.match(sent.body, new RegExp(`The digest was sent to ${viewer.person.email}\\.`));
+  assert.equal(mails().length, 1);
+  assert.ok(mails()[0]!.startsWith(viewer.person.email));
+  assert.match(mails()[0]!, /^Subject: Harbor Coffee Club: weekly digest\r$/m);
+  assert.match(mails()[0]!, /EUR 128\.45 \(2 invoices\); before: nothing/);
+
+  await viewer.post(PAGE, { digest: "daily", weekday: "1", hour: "8" });
+  const before = await findMemberNotices(shop.db, shop.merchant.id, viewer.person.id);
+  assert.match((await viewer.get(PAGE)).body, /Sends the digest of the last day to you now/);
+  await viewer.post(`${PAGE}/digest`);
+  assert.match(mails()[1]!, /^Subject: Harbor Coffee Club: daily digest\r$/m);
+  assert.match(mails()[1]!, /EUR 123\.45 \(1 invoice\); before: nothing/);
+  assert.deepEqual(await findMemberNotices(shop.db, shop.merchant.id, viewer.person.id), before);
+
+  await server.stop();
+  const failed = await viewer.post(`${PAGE}/digest`);
+  assert.match(failed.body, /The digest was not sent: the mail server /);
+});
+
+test("without a mail server no digest is sent, and the page says why", async () => {
+  const viewer = await at.as("viewer");
+  assert.doesNotMatch((await viewer.get(PAGE)).body, /Send one now/);
+  const refused = await viewer.post(`${PAGE}/digest`);
+  assert.equal(refused.statusCode, 400);
+  assert.match(refused.body, /No digest was sent, because Dunlin has no mail server/);
 });
 
 test("the page says when Dunlin has no mail server", async (t) => {

@@ -8,6 +8,7 @@ import {
   testChat,
 } from "../../notices/notice-settings.ts";
 import { parseLargeAmounts } from "../../notices/parse-large-amounts.ts";
+import { sendDigestNow } from "../../notices/write-digest.ts";
 import { findChatWebhook } from "../../tables/chat-webhooks.ts";
 import { listLargeAmounts } from "../../tables/large-amounts.ts";
 import { findMemberNotices } from "../../tables/member-notices.ts";
@@ -20,7 +21,7 @@ import type { Visit } from "../visit.ts";
 import { NOTIFICATIONS_PATH, notificationPage } from "./notification-settings-page.ts";
 
 export function notificationRoutes(console: Console) {
-  const { ports, allow, secretKeys, postChat, authUrl } = console;
+  const { ports, allow, secretKeys, postChat, authUrl, mailer } = console;
   const show = (visit: Visit, notice: HtmlPart = null) => showSettings(console, visit, notice);
   const refuse = async (visit: Visit, problem: string): Promise<Page> => ({
     ...(await show(visit, formNotice("bad", problem))),
@@ -32,6 +33,15 @@ export function notificationRoutes(console: Console) {
   console.post(NOTIFICATIONS_PATH, null, async (visit) => {
     await setMemberNotices(visit.db, visit.merchantId, visit.person, readOwn(visit.form), ports);
     return redirect(visit, "saved");
+  });
+  console.post(`${NOTIFICATIONS_PATH}/digest`, null, async (visit) => {
+    if (mailer === null) return refuse(visit, "No digest was sent, because Dunlin has no mail server.");
+    const { db, merchantId, person, reply } = visit;
+    const problem = await sendDigestNow(db, merchantId, person, { mailer, ports, consoleUrl: authUrl });
+    if (problem === null) return show(visit, formNotice("good", `The digest was sent to ${person.email}.`));
+    // The server's message may contain the person's address.
+    reply.log.warn({ problem: problem.split(" (")[0] }, "mail.failed");
+    return show(visit, formNotice("bad", `The digest was not sent: ${problem}.`));
   });
   console.post(`${NOTIFICATIONS_PATH}/chat`, "webhook", async (visit) => {
     const { db, merchantId, form, actor } = visit;

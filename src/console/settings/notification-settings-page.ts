@@ -8,6 +8,7 @@ import {
 } from "../../domain/notice.ts";
 import { ALERT_LABELS } from "../../notices/notice-wording.ts";
 import { formatLargeAmounts } from "../../notices/parse-large-amounts.ts";
+import { writtenRhythm } from "../../notices/write-digest.ts";
 import type { LargeAmount } from "../../tables/large-amounts.ts";
 import type { StoredMemberNotices } from "../../tables/member-notices.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
@@ -81,7 +82,8 @@ ${selectField(
 )}
 <p class="soft">The digest shows recovered money against the time before, what needs attention, and new verdicts of experiments.${own?.digestSentAt && html` The last one was written on ${timeElement(own.digestSentAt, person.zone)}.`}</p>
 ${alertFields("Alerts by e-mail", alerts)}
-<button class="main">Save</button></form>`;
+<button class="main">Save</button></form>
+${canMail && html`<div class="box"><p>Sends the digest of the last ${writtenRhythm(own) === "daily" ? "day" : "week"} to you now.${digest !== "off" && " The next one still comes at its time."}</p>${formButton(`${NOTIFICATIONS_PATH}/digest`, "Send one now")}</div>`}`;
 }
 
 const alertFields = (legend: string, alerts: readonly AlertKind[]): Html => html`

@@ -14,6 +14,8 @@ export const PATH = "/settings/rules";
 export interface ShownRules {
   rules: readonly NumberedRule[];
   totals: readonly RuleTotal[];
+  /** Cases that rules which leave invoices out ended, by rule, since a time. */
+  leftOut: { since: Date; byRule: ReadonlyMap<string, number> };
   /** Of the list that the form was made from. */
   version: string;
 }
@@ -30,7 +32,7 @@ ${rulesTable(shown)}`,
 /** Null: all invoices that no rule fits. */
 type RuleRow = SegmentTotal & { rule: NumberedRule | null };
 
-function rulesTable({ rules, totals }: ShownRules): Html {
+function rulesTable({ rules, totals, leftOut }: ShownRules): Html {
   const rowOf = (rule: NumberedRule | null): RuleRow => ({
     rule,
     ...sumTotals(totals.filter(({ ruleId }) => ruleId === (rule?.id ?? null))),
@@ -46,7 +48,8 @@ function rulesTable({ rules, totals }: ShownRules): Html {
       },
       {
         head: "Then",
-        cell: ({ rule }) => html`<div class="long">${rule ? describeOutcome(rule) : "as in the settings"}</div>`,
+        cell: ({ rule }) =>
+          html`<div class="long">${rule ? describeOutcome(rule) : "as in the settings"}${rule?.leaveOut && html`, ${leftOutWords(rule, leftOut)}`}</div>`,
       },
       { head: "Open", cell: ({ openCases }) => formatCount(openCases), numeric: true },
       { head: "Money", cell: moneyCell, numeric: true },
@@ -54,6 +57,15 @@ function rulesTable({ rules, totals }: ShownRules): Html {
     ],
     [...rules.map(rowOf), rowOf(null)],
   );
+}
+
+export const LEFT_OUT_DAYS = 30;
+
+function leftOutWords({ id }: NumberedRule, { since, byRule }: ShownRules["leftOut"]): HtmlPart {
+  const n = byRule.get(id) ?? 0;
+  if (n === 0) return `none in the last ${LEFT_OUT_DAYS} days`;
+  const query = new URLSearchParams({ leftOutBy: id, endedFrom: since.toISOString() });
+  return html`<a href="/invoices?${query.toString()}">${formatCount(n)} ${n === 1 ? "invoice" : "invoices"} in the last ${LEFT_OUT_DAYS} days</a>`;
 }
 
 const sumTotals = (totals: readonly RuleTotal[]): SegmentTotal => ({

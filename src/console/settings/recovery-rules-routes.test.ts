@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import pino from "pino";
+import { readPretrainedModel } from "../../../lab/trial/open-world.ts";
+import { DAY_MS } from "../../domain/durations.ts";
 import { ingestInvoices } from "../../ingest/ingest-invoices.ts";
+import { createModelCache } from "../../learning/model-cache.ts";
 import { createMerchant } from "../../merchants/merchant-settings.ts";
+import { processDueCases } from "../../recovery/process-due-cases.ts";
 import { listAuditEntries } from "../../tables/audit-log.ts";
 import { listRecoveryRules } from "../../tables/recovery-rules.ts";
 import { createTestConsole, hiddenFieldValue, SECRET_KEYS, type TestConsole } from "../console.fixture.ts";
@@ -94,6 +99,52 @@ test("a rule is checked, added, shown with its open invoices, edited, moved and 
   const [entry] = await listAuditEntries(at.db, merchant.id, { noun: "rules" }, 1);
   assert.equal(entry!.actor, admin.person.email);
   assert.match(`${entry!.details.before}`, /^1\. Large: amount from EUR 499\.50 → left to your own system; 2\. All/);
+});
+
+test("a rule that leaves invoices out leads to those that it left out in the last 30 days", async () => {
+  const { merchant, admin, stored, send } = await openShop();
+  const decide = async () => {
+    const parts = { db: at.db, ports: at.ports, log: pino({ level: "silent" }) };
+    const models = createModelCache({ ...parts, prior: readPretrainedModel() });
+    const deciding = { ...parts, models, onEvents() {}, onWithdrawn() {} };
+    while ((await processDueCases(deciding)).processedCount > 0) at.clock.serviceMs++;
+  };
+  const ingest = async (...ids: string[]) => {
+    const now = at.ports.now();
+    const invoice = { customerId: "c", currency: "EUR", createdAt: now, updatedAt: now, state: "UNPAID" as const };
+    await ingestInvoices(at.db, merchant, [ids.map((id) => ({ ...invoice, id, amount: 60_000 }))], at.ports, () => {});
+    await decide();
+  };
+  await decide();
+  const rules = async () => (await admin.get(PATH)).body;
+  await send(NEW, { position: "1", name: "Small <USD>", currencies: "USD", outcome: "leaveOut", do: "save" });
+  await send(NEW, { position: "2", name: "Large", currencies: "EUR", outcome: "leaveOut", do: "save" });
+  await send(NEW, { position: "3", name: "All", outcome: "recover", budget: "3", do: "save" });
+  assert.equal(textOf(await rules()).match(/left to your own system, none in the last 30 days/g)?.length, 2);
+  await decide();
+  at.clock.serviceMs += 31 * DAY_MS;
+  await ingest("inv_3", "inv_4");
+  const body = await rules();
+  assert.match(textOf(body), /Large[^%]*left to your own system, 2 invoices in the last 30 days/);
+  assert.match(textOf(body), /Small &lt;USD&gt;[^%]*left to your own system, none in the last 30 days/);
+  const [href] = [...body.matchAll(/href="(\/invoices\?leftOutBy=[^"]*)"/g)].map(([, each]) =>
+    each!.replaceAll("&amp;", "&"),
+  );
+  const invoicesOn = (page: string) =>
+    [...page.matchAll(/class="a"><a class="id" href="\/invoices\/(\w+)"/g)].map(([, id]) => id);
+  const list = (await admin.get(href!)).body;
+  assert.deepEqual(invoicesOn(list), ["inv_4", "inv_3"]);
+  assert.match(list, />2 cases, EUR.1,200\.00</);
+  assert.match(list, /Left out by: Large</);
+  const [small, large] = await stored();
+  assert.deepEqual(invoicesOn((await admin.get(`/invoices?leftOutBy=${large!.id}`)).body), ["inv_4", "inv_3", "inv_1"]);
+  assert.match((await admin.get(`/invoices?leftOutBy=${small!.id}`)).body, /Left out by: Small &lt;USD&gt;</);
+  const all = (await stored()).at(-1)!;
+  assert.deepEqual(invoicesOn((await admin.get(`/invoices?leftOutBy=${all.id}`)).body), []);
+  assert.equal((await admin.get(`/invoices.csv?leftOutBy=${large!.id}`)).body.trim().split("\r\n").length, 4);
+  await send(`${PATH}?edit=${large!.id}`, { do: "delete" });
+  assert.match((await admin.get(href!)).body, /Left out by: a deleted rule</);
+  assert.equal((await admin.get("/invoices?leftOutBy=x")).statusCode, 400);
 });
 
 test("an invalid field is named by its label, the form keeps what was typed, and nothing is saved", async () => {

@@ -1,15 +1,16 @@
+import { DAY_MS } from "../../domain/durations.ts";
 import { hashText } from "../../domain/hash-text.ts";
 import type { NumberedRule } from "../../domain/recovery-rule.ts";
 import { type ProposedRule, parseRecoveryRules, type RuleProblem } from "../../merchants/parse-recovery-rules.ts";
 import { changeRecoveryRules } from "../../merchants/recovery-rules.ts";
 import { toRuleJson } from "../../merchants/rule-json.ts";
 import { testRules } from "../../merchants/test-recovery-rules.ts";
-import { listRecoveryRules, totalsByRule } from "../../tables/recovery-rules.ts";
+import { countLeftOut, listRecoveryRules, totalsByRule } from "../../tables/recovery-rules.ts";
 import { type Console, redirectTo } from "../console.ts";
 import { notFoundError, PageError } from "../page-error.ts";
 import type { Page } from "../page-layout.ts";
 import type { Visit } from "../visit.ts";
-import { PATH, rulePage, rulesPage, type ShownRules } from "./recovery-rules-page.ts";
+import { LEFT_OUT_DAYS, PATH, rulePage, rulesPage, type ShownRules } from "./recovery-rules-page.ts";
 import { describeProblem, formOfRule, ruleOfForm } from "./rule-form.ts";
 
 const CHANGED_MESSAGE =
@@ -17,7 +18,7 @@ const CHANGED_MESSAGE =
 
 export function recoveryRulesRoutes({ page, post, ports }: Console) {
   page(PATH, "experiments", async (visit) => {
-    const shown = await loadRules(visit);
+    const shown = await loadRules(visit, ports.now());
     const id = visit.query.get("edit");
     if (id === null) return rulesPage(shown, visit.query.get("done"));
     const rule = id === "new" ? null : findRule(shown, id);
@@ -26,7 +27,7 @@ export function recoveryRulesRoutes({ page, post, ports }: Console) {
   });
   post(PATH, "experiments", async (visit) => {
     const { db, merchantId, form, actor, reply } = visit;
-    const shown = await loadRules(visit);
+    const shown = await loadRules(visit, ports.now());
     if (form.get("was") !== shown.version) throw new PageError(409, CHANGED_MESSAGE);
     const id = form.get("id");
     const rule = id === null ? null : findRule(shown, id);
@@ -51,9 +52,11 @@ async function checkPage(
   return rulePage(shown, rule, { form, test: await testRules(db, merchantId, proposed), problem: null });
 }
 
-async function loadRules({ db, merchantId }: Visit): Promise<ShownRules> {
+async function loadRules({ db, merchantId }: Visit, now: Date): Promise<ShownRules> {
+  const since = new Date(now.getTime() - LEFT_OUT_DAYS * DAY_MS);
   const [rules, totals] = await Promise.all([listRecoveryRules(db, merchantId), totalsByRule(db, merchantId)]);
-  return { rules, totals, version: versionOf(merchantId, rules) };
+  const byRule = rules.some(({ leaveOut }) => leaveOut) ? await countLeftOut(db, merchantId, since) : new Map();
+  return { rules, totals, leftOut: { since, byRule }, version: versionOf(merchantId, rules) };
 }
 
 const versionOf = (merchantId: string, rules: readonly NumberedRule[]) =>

@@ -1,4 +1,4 @@
-import type { ActionStatus, ActionType } from "../../domain/recovery-action.ts";
+import { type ActionStatus, type ActionType, OPEN_ACTION_STATUSES } from "../../domain/recovery-action.ts";
 
 // Codes in the generated column `facets`.
 const TYPE_CODE: Record<ActionType, string> = { RETRY: "R", CARD_CHANGE: "C" };
@@ -16,13 +16,15 @@ export interface Facets {
   cardCountry?: string;
   currency?: string;
   type?: ActionType;
-  status?: ActionStatus;
+  status?: ActionStatus | "OPEN";
 }
 
-/** A LIKE pattern; null if all match. */
-export function facetsPattern({ cardCountry, currency, type, status }: Facets): string | null {
-  const pattern = `${cardCountry ?? "__"}${currency ?? "___"}${type ? TYPE_CODE[type] : "_"}${status ? STATUS_CODE[status] : "_"}`;
-  return /^_*$/.test(pattern) ? null : pattern;
+/** LIKE patterns of which one matches: several for OPEN. Null if all match. */
+export function facetsPatterns({ cardCountry, currency, type, status }: Facets): string[] | null {
+  const start = `${cardCountry ?? "__"}${currency ?? "___"}${type ? TYPE_CODE[type] : "_"}`;
+  if (status === undefined) return /^_*$/.test(start) ? null : [`${start}_`];
+  const statuses = status === "OPEN" ? OPEN_ACTION_STATUSES : [status];
+  return statuses.map((each) => start + STATUS_CODE[each]);
 }
 
 export const wasExecutedSql = (facets: string) =>

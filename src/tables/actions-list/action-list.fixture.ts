@@ -1,6 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { DAY_MS } from "../../domain/durations.ts";
-import { ACTION_STATUSES, ACTION_TYPES, type RecoveryAction } from "../../domain/recovery-action.ts";
+import {
+  ACTION_STATUSES,
+  ACTION_TYPES,
+  type ActionStatus,
+  OPEN_ACTION_STATUSES,
+  type RecoveryAction,
+} from "../../domain/recovery-action.ts";
 import { type Database, prepared } from "../../postgres/database.ts";
 import { insertRecoveryActions, updateRecoveryActions } from "../recovery-actions.ts";
 import type { ActionListing, ListingOrder } from "./action-listing.ts";
@@ -94,12 +100,14 @@ export const cursorOn = (action: RecoveryAction, order: ListingOrder) => ({
 });
 
 export function expectedActions(sorted: Sorted, { filters, orderBy, descending }: ActionListing): RecoveryAction[] {
-  const { executedAfter, executedBefore, ...equal } = filters;
+  const { executedAfter, executedBefore, status, ...equal } = filters;
+  const statuses: readonly ActionStatus[] | undefined = status === "OPEN" ? OPEN_ACTION_STATUSES : status && [status];
   const onlyExecuted = orderBy === "executed_at" || executedAfter !== undefined || executedBefore !== undefined;
   const found = sorted[orderBy]
     .filter((action) =>
       Object.entries(equal).every(([field, value]) => action[field as keyof RecoveryAction] === value),
     )
+    .filter((action) => statuses === undefined || statuses.includes(action.status))
     .filter(({ executedAt }) => !onlyExecuted || executedAt !== null)
     .filter(({ executedAt }) => !executedAfter || executedAt! >= executedAfter)
     .filter(({ executedAt }) => !executedBefore || executedAt! <= executedBefore);

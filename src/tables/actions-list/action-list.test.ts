@@ -62,6 +62,9 @@ const FILTERS: ActionFilters[] = [
   { cardCountry: "JP" },
   { type: "CARD_CHANGE" },
   { status: "SENT" },
+  { status: "OPEN" },
+  { status: "OPEN", type: "RETRY", cardCountry: "DE" },
+  { status: "OPEN", customerId: "cus_7" },
   { type: "RETRY", status: "FAILED", currency: "EUR" },
   { customerId: "cus_7", status: "SUCCEEDED" },
   { subscriptionId: "sub_11", invoiceId: "in_11" },
@@ -98,8 +101,8 @@ test("some tested range has enough executions that its days are merged", () => {
   assert.ok(length > Math.max(MERGED, (MERGED_PAGE + 1) * days), `${length} in ${days} days`);
 });
 
-test("each status lists the actions with that status", async () => {
-  for (const status of ACTION_STATUSES) await check({ status }, "updated_at", false);
+test("each status lists the actions with that status, and OPEN those of all open ones", async () => {
+  for (const status of [...ACTION_STATUSES, "OPEN"] as const) await check({ status }, "updated_at", false);
 });
 
 async function check(filters: ActionFilters, orderBy: ListingOrder, descending: boolean) {

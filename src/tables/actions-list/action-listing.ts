@@ -1,6 +1,6 @@
 import type { ActionStatus, ActionType } from "../../domain/recovery-action.ts";
 import { type Found, ownedByRangeSql } from "../id-prefix.ts";
-import { facetsPattern } from "./action-facets.ts";
+import { facetsPatterns } from "./action-facets.ts";
 
 export const LISTING_ORDERS = ["executed_at", "created_at", "updated_at"] as const;
 export type ListingOrder = (typeof LISTING_ORDERS)[number];
@@ -13,7 +13,8 @@ export interface ActionFilters {
   cardCountry?: string;
   currency?: string;
   type?: ActionType;
-  status?: ActionStatus;
+  /** OPEN: any of `OPEN_ACTION_STATUSES`. */
+  status?: ActionStatus | "OPEN";
   /** Both inclusive, in whole milliseconds. */
   executedAfter?: Date;
   executedBefore?: Date;
@@ -53,6 +54,7 @@ export interface ListingSql {
   /** In the listing's direction. */
   orderClause(column: string): string;
   owners: readonly string[];
+  /** Right side of LIKE. */
   facets: string | null;
   executed: TimeBounds | null;
   onlyExecuted: boolean;
@@ -81,14 +83,15 @@ export function buildListingSql(
     ([field, column]) => `${column} = ${parameter(filters[field as keyof typeof OWNER_COLUMNS])}`,
   );
   if (found) owners.push(foundSql(found, parameter));
-  const pattern = facetsPattern(filters);
-  const facets = pattern === null ? null : `${parameter(pattern)}::text`;
+  const patterns = facetsPatterns(filters);
+  const hasSeveral = patterns !== null && patterns.length > 1;
+  const facets = patterns && (hasSeveral ? `any(${parameter(patterns)}::text[])` : `${parameter(patterns[0])}::text`);
   const executed = executedBoundsSql(filters, parameter);
   const onlyExecuted = executed !== null || orderBy === "executed_at";
   const direction = descending ? "desc" : "asc";
   const parts = [
     ...requestedOwners.map(([, column]) => column),
-    facets && "facets",
+    facets && (hasSeveral ? "any_facets" : "facets"),
     executed && "dates",
     orderBy,
     direction,
