@@ -59,7 +59,7 @@ ${
 <div class="grid two-one">${moneyCard(data, visit, now)}${attentionCard(attention)}</div>
 ${figures(data, visit)}
 ${addedCard(data.result, merchant?.shadow ?? false, visit)}
-${healthStrip(attention, { hasEndpoint: merchant?.webhookUrl !== null })}
+${healthStrip(attention, { hasEndpoint: merchant?.webhookUrl !== null, seesEndpoint: visit.may("webhook") })}
 ${currencyCard(data, visit)}`
 }`,
     };
