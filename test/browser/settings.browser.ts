@@ -15,7 +15,7 @@ import { fillEndedCases } from "./fill-ended-cases.ts";
 import { type LiveService, openLiveService } from "./live-service.ts";
 import { parseCsvRows } from "./parse-csv-rows.ts";
 
-const SEEN_MS = 20_000;
+const SEEN_MS = 60_000;
 const RULES = "/settings/rules";
 
 let live: LiveService;
