@@ -37,12 +37,22 @@ export interface EndingCases {
 export const readEndingCases = async (tx: Tx, merchantId: string, until: Date): Promise<EndingCases> =>
   (await tx.run<EndingCases>(ENDING, [merchantId, until])).rows[0]!;
 
+/**
+ * Whether a request for another card has no answer. A later retry of the case shows that a card came. One probe for each request:
+ * as a join, PostgreSQL might read all retries.
+ */
+export const isUnansweredSql = (request: string) => `${request}.type = 'CARD_CHANGE' and ${request}.status = 'SENT'
+  and coalesce((
+    select false from recovery_actions later
+    where later.merchant_id = $1 and later.case_id = ${request}.case_id and later.type = 'RETRY'
+      and later.created_at > ${request}.created_at limit 1), true)`;
+
 const CARD_CHANGES = prepared(
   "",
   `with found as materialized (
      select c.id, c.currency, c.amount, sent.decided_at
-     from (select case_id, min(decided_at) as decided_at from recovery_actions
-       where merchant_id = $1 and type = 'CARD_CHANGE' and status = 'SENT' and decided_at < $2 group by 1) sent
+     from (select case_id, min(decided_at) as decided_at from recovery_actions r
+       where merchant_id = $1 and ${isUnansweredSql("r")} and decided_at < $2 group by 1) sent
      join cases c on c.merchant_id = $1 and c.id = sent.case_id and c.outcome = 'open')
    select count(*) as count, min(decided_at) as since, ${SUM} from found`,
 );
@@ -175,7 +185,7 @@ const OPEN_MATTERS = prepared(
      ) as "isEnding",
      exists (
        select from recovery_actions r join cases c on c.merchant_id = $1 and c.id = r.case_id and c.outcome = 'open'
-       where r.merchant_id = $1 and r.type = 'CARD_CHANGE' and r.status = 'SENT' and r.decided_at < $3) as "isUnanswered",
+       where r.merchant_id = $1 and ${isUnansweredSql("r")} and r.decided_at < $3) as "isUnanswered",
      exists (select from invoice_conflicts where merchant_id = $1) as "isContradicted"`,
 );
 

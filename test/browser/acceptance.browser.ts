@@ -1,14 +1,11 @@
 // The console in headless Chromium. Tests that need no browser are beside the code.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import type { BrowserContext, Page, Response } from "playwright-core";
 import { type ConsoleStage, listConsolePages, openConsoleStage } from "./console-server.ts";
 import { SCRIPT_TEXT } from "./fill-console.ts";
+import { findViolations } from "./find-violations.ts";
 import { measureFirstPaintMs } from "./first-paint.ts";
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 let stage: ConsoleStage;
 let owner: BrowserContext;
@@ -37,7 +34,7 @@ async function openCheckedPage(context: BrowserContext) {
   return { fresh, complaints, requests };
 }
 
-test("the overview paints with less than 60 kB", async () => {
+test("1. the overview paints with less than 60 kB", async () => {
   const context = await stage.as("owner");
   const fresh = await context.newPage();
   const responses: Response[] = [];
@@ -51,7 +48,7 @@ test("the overview paints with less than 60 kB", async () => {
   await context.close();
 });
 
-test("every page, its filters and key creation work when scripts are off", async () => {
+test("2, 82. every page, its filters and key creation work when scripts are off", async () => {
   const context = await stage.as("owner", { javaScriptEnabled: false });
   const bare = await context.newPage();
   for (const [name, path] of pages) {
@@ -113,23 +110,15 @@ test("the webhook form shows only the fields of the chosen credential when scrip
 });
 
 for (const colorScheme of ["light", "dark"] as const)
-  test(`axe finds nothing on any page, ${colorScheme}`, async () => {
-    const context = await stage.as("owner", { colorScheme, bypassCSP: true });
+  test(`3, 82. axe finds nothing on any page, ${colorScheme}`, async () => {
+    const context = await stage.as("owner", { colorScheme, bypassCSP: true, viewport: { width: 1440, height: 900 } });
     const fresh = await context.newPage();
-    const violations: string[] = [];
-    for (const [name, path] of [...pages, ["sign-in", "/sign-in"], ["over", "/join?t=x"]] as const) {
-      await fresh.goto(path);
-      await fresh.evaluate(AXE);
-      const found = await fresh.evaluate<string[]>(
-        "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))",
-      );
-      violations.push(...found.map((each) => `${name}: ${each}`));
-    }
+    const violations = await findViolations(fresh, [...pages, ["sign-in", "/sign-in"], ["over", "/join?t=x"]]);
     assert.deepEqual(violations, []);
     await context.close();
   });
 
-test("the keyboard alone can create a key, set a filter and send an event again, with visible focus", async () => {
+test("4. the keyboard alone can create a key, set a filter and send an event again, with visible focus", async () => {
   const at = await owner.newPage();
   const tabTo = async (says: RegExp) => {
     for (let presses = 0; presses < 60; presses++) {
@@ -164,7 +153,7 @@ test("the keyboard alone can create a key, set a filter and send an event again,
   await at.close();
 });
 
-test("/ focuses the search, j and k move between rows, ? shows the keys, and Escape closes them", async () => {
+test("5. / focuses the search, j and k move between rows, ? shows the keys, and Escape closes them", async () => {
   await page.goto("/invoices");
   await page.keyboard.press("/");
   assert.equal(await page.evaluate("document.activeElement.name"), "q");
@@ -186,7 +175,7 @@ test("/ focuses the search, j and k move between rows, ? shows the keys, and Esc
   assert.equal(await page.locator("dialog[open]").count(), 0);
 });
 
-test("a reload, going back and another browser show the same rows", async () => {
+test("6. a reload, going back and another browser show the same rows", async () => {
   await page.goto("/invoices");
   await page.getByRole("link", { name: /^Recovered/ }).click();
   await page.getByText("Add a filter").click();
@@ -215,7 +204,7 @@ test("a reload, going back and another browser show the same rows", async () => 
   await other.close();
 });
 
-test("a button copies a key and confirms it; a double click selects the whole key; a reload shows neither it nor a second one", async () => {
+test("14, 15. a button copies a key and confirms it; a double click selects the whole key; a reload shows neither it nor a second one", async () => {
   const context = await stage.as("developer");
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: stage.origin });
   const at = await context.newPage();
@@ -234,7 +223,7 @@ test("a button copies a key and confirms it; a double click selects the whole ke
   await context.close();
 });
 
-test("the deliveries page updates itself", async () => {
+test("22. the deliveries page updates itself", async () => {
   await page.goto("/deliveries");
   const before = await page.locator("[data-live]").innerText();
   const MOVE = "update deliveries set attempts = 5 where attempts < 5";
@@ -245,7 +234,7 @@ test("the deliveries page updates itself", async () => {
   assert.notEqual(await live.innerText(), before);
 });
 
-test("a viewer sees no keys, webhook or members, even by direct address", async () => {
+test("31. a viewer sees no keys, webhook or members, even by direct address", async () => {
   const context = await stage.as("viewer");
   const at = await context.newPage();
   await at.goto("/overview");
@@ -262,7 +251,7 @@ test("a viewer sees no keys, webhook or members, even by direct address", async 
   await context.close();
 });
 
-test("no outside script runs, no page logs an error, and no other host is contacted", async () => {
+test("33, 34. no outside script runs, no page logs an error, and no other host is contacted", async () => {
   const context = await stage.as("owner");
   const { fresh, complaints, requests } = await openCheckedPage(context);
   for (const [, path] of pages) await fresh.goto(path);
@@ -277,7 +266,7 @@ test("no outside script runs, no page logs an error, and no other host is contac
   await context.close();
 });
 
-test("the policy stops a script injected into a page", async () => {
+test("33. the policy stops a script injected into a page", async () => {
   const context = await stage.as("owner");
   const { fresh, complaints } = await openCheckedPage(context);
   await fresh.goto("/overview");
@@ -289,7 +278,7 @@ test("the policy stops a script injected into a page", async () => {
   await context.close();
 });
 
-test("the next click works when the server has restarted under an open page", async () => {
+test("38. the next click works when the server has restarted under an open page", async () => {
   await page.goto("/overview");
   await stage.restart();
   await page.getByRole("link", { name: "Invoices", exact: true }).click();

@@ -39,7 +39,7 @@ const list = (key: string) =>
   live.service.call({ path: "/v1/recovery_actions", headers: { authorization: `Bearer ${key}` } });
 const statusOf = async (key: string) => (await list(key)).status;
 
-test("a key without the permission gets 403 and an invalid one 401, both with code, message and details", async () => {
+test("16. a key without the permission gets 403 and an invalid one 401, both with code, message and details", async () => {
   const { key } = await make("pushes", "push invoices");
   for (const [given, status] of [
     [key, 403],
@@ -55,7 +55,7 @@ test("a key without the permission gets 403 and an invalid one 401, both with co
   }
 });
 
-test("a key revoked on the page is refused within a second", async () => {
+test("17. a key revoked on the page is refused within a second", async () => {
   const { key, path } = await make("revoked", "list recovery actions");
   assert.equal(await statusOf(key), 200);
   await page.goto(path);
@@ -66,7 +66,7 @@ test("a key revoked on the page is refused within a second", async () => {
   assert.match(await page.locator("main .facts").innerText(), /revoked/);
 });
 
-test("both keys work until the time on the page after a rotation with overlap; the former is refused after one without", async () => {
+test("18. both keys work until the time on the page after a rotation with overlap; the former is refused after one without", async () => {
   const { key, path } = await make("rotated", "list recovery actions");
   const rotate = async (of: string, words: string) => {
     await page.goto(of);
@@ -84,7 +84,7 @@ test("both keys work until the time on the page after a rotation with overlap; t
   assert.equal(await statusOf(third), 200);
 });
 
-test("the page shows within a minute when a key was last used", async () => {
+test("19. the page shows within a minute when a key was last used", async () => {
   const { key, path } = await make("used", "list recovery actions");
   await page.goto(path);
   assert.match(await page.locator("main .facts").innerText(), /Last used\s+never/);
@@ -104,7 +104,7 @@ test("the page shows within a minute when a key was last used", async () => {
   assert.ok(Math.abs(shown - usedAt) < 60_000);
 });
 
-test("the audit log records person, time and content of each of these changes, and no key", async () => {
+test("41. the audit log records person, time and content of each of these changes, and no key", async () => {
   const { text } = await (async () => ({ text: await (await owner.request.get("/org/audit.csv")).text() }))();
   const lines = text.trimEnd().split("\r\n").slice(1);
   for (const operation of ["key.created", "key.revoked", "key.rotated"]) {

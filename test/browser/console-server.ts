@@ -11,6 +11,7 @@ import type { ConsoleOptions } from "../../src/console/console.ts";
 import { createConsolePages } from "../../src/console/console-pages.ts";
 import { SESSION_COOKIE } from "../../src/console/visit.ts";
 import type { Merchant } from "../../src/domain/merchant.ts";
+import type { Ports } from "../../src/domain/ports.ts";
 import type { Role } from "../../src/domain/role.ts";
 import { ensureLocalCertificate } from "../../src/http/local-certificate.ts";
 import { createMerchant } from "../../src/merchants/merchant-settings.ts";
@@ -28,6 +29,8 @@ import { createPeople, createStoryClock, fillConsole, SECRET_KEYS } from "./fill
 export interface ConsoleStage {
   database: TestDatabase;
   merchant: Merchant;
+  /** The clock of the data, which stands still. The API has it too. */
+  ports: Ports;
   origin: string;
   browser: Browser;
   /** Opens a separate browser context in which a person with this role is signed in. */
@@ -102,6 +105,7 @@ export async function openConsoleStage({ isEmpty = false } = {}): Promise<Consol
     const api = await testApi(db, testClock(), {
       tls: { cert, key },
       baseUrl: origin,
+      ports: clock.ports,
       pages: createConsolePages(options),
     });
     await api.listen({ host: "127.0.0.1", port });
@@ -112,6 +116,7 @@ export async function openConsoleStage({ isEmpty = false } = {}): Promise<Consol
   return {
     database,
     merchant,
+    ports: clock.ports,
     origin,
     browser,
     async as(role, contextOptions = {}) {
@@ -162,6 +167,7 @@ export async function listConsolePages(page: Page): Promise<[name: string, path:
   await page.locator(".answers").first().waitFor({ timeout: BACKTEST_TIMEOUT_MS });
   return [
     ["overview", "/overview?period=12w"],
+    ["analytics", "/analytics"],
     ["decline-codes", "/decline_codes"],
     ["requests", "/requests"],
     ["connection", "/connection"],

@@ -31,7 +31,7 @@ async function pausedEvent(invoiceId: unknown) {
   return found.eventId;
 }
 
-test("a test event shows the exact request and answer, and reports a wrong credential with the sent one masked", async () => {
+test("21. a test event shows the exact request and answer, and reports a wrong credential with the sent one masked", async () => {
   shop.hook.answer = (request, response) =>
     answerInOrder(request.headers.authorization === `Bearer ${BEARER}` ? 200 : 401, '{"says":"hello"}')(
       request,
@@ -64,7 +64,7 @@ test("a test event shows the exact request and answer, and reports a wrong crede
   await page.getByRole("button", { name: "Save" }).click();
 });
 
-test("the page shows a failing endpoint's attempts with the time to the next, until the repaired endpoint accepts the event; both logs agree", async () => {
+test("22. the page shows a failing endpoint's attempts with the time to the next, until the repaired endpoint accepts the event; both logs agree", async () => {
   shop.hook.answer = answerInOrder(500, "not now");
   const invoice = shop.invoice();
   await shop.push("invoices", invoice);
@@ -86,7 +86,7 @@ test("the page shows a failing endpoint's attempts with the time to the next, un
   assert.deepEqual((await made.locator("td:last-child").allInnerTexts()).map((text) => text.slice(0, 3)).at(-1), "200");
 });
 
-test("exhausted events that still apply are sent again by filter, under their ids, with progress that survives leaving the page", async () => {
+test("23, 24. exhausted events that still apply are sent again by filter, under their ids, with progress that survives leaving the page", async () => {
   shop.hook.answer = answerInOrder(503);
   const invoices = [1, 2, 3].map(() => shop.invoice());
   await shop.push("invoices", ...invoices);
@@ -126,7 +126,7 @@ test("exhausted events that still apply are sent again by filter, under their id
   assert.equal(receivedOf(ids[0]!).length, 7, "the paid one was left alone");
 });
 
-test("the audit log records who changed the webhook and who sent which events again, and no token", async () => {
+test("41. the audit log records who changed the webhook and who sent which events again, and no token", async () => {
   const admin = await live.as("admin", shop.id);
   const at = await admin.newPage();
   await at.goto("/org/audit");

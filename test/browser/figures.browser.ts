@@ -32,7 +32,7 @@ async function file(path: string, by = context) {
 /** Returns the rows of such a file. */
 const rows = async (path: string, by = context) => parseCsvRows((await file(path, by)).text);
 
-test("every list shows a message, not an empty page, when its address has an unknown value", async () => {
+test("7. every list shows a message, not an empty page, when its address has an unknown value", async () => {
   for (const path of [
     "/overview?period=3",
     "/actions?currency=euro",
@@ -49,7 +49,7 @@ test("every list shows a message, not an empty page, when its address has an unk
   }
 });
 
-test("every currency has its own decimals, on pages and in files", async () => {
+test("8. every currency has its own decimals, on pages and in files", async () => {
   await page.goto("/invoices");
   const shown = await page.locator("main").innerText();
   for (const amount of [/JPY\s1,234\b(?!\.)/, /KWD\s1\.234/, /HUF\s1,234\.56/, /CLF\s1\.2345/, /USD\s[\d,]+\.\d\d\b/])
@@ -62,7 +62,7 @@ test("every currency has its own decimals, on pages and in files", async () => {
   }
 });
 
-test("an amount beyond floating-point precision is exact on the page and in the file", async () => {
+test("9. an amount beyond floating-point precision is exact on the page and in the file", async () => {
   const HUGE = "9007199254740993";
   const set = {
     name: "test_huge",
@@ -83,7 +83,7 @@ test("an amount beyond floating-point precision is exact on the page and in the 
   await huge(before);
 });
 
-test("amounts of different currencies are listed side by side, and never added", async () => {
+test("10. amounts of different currencies are listed side by side, and never added", async () => {
   await page.goto("/overview?period=12w");
   const byCurrency = await page.locator("[aria-label='By currency'] tbody tr td:first-child").allInnerTexts();
   assert.equal(new Set(byCurrency).size, byCurrency.length);
@@ -94,7 +94,7 @@ test("amounts of different currencies are listed side by side, and never added",
   assert.equal(new Set(sums).size, sums.length, "each currency once");
 });
 
-test("another time zone changes tables, weeks and files, even on days of clock changes, and a tooltip shows UTC", async () => {
+test("11. another time zone changes tables, weeks and files, even on days of clock changes, and a tooltip shows UTC", async () => {
   const own = await stage.as("admin");
   const at = await own.newPage();
   const shown = async (zone: string) => {
@@ -130,7 +130,7 @@ test("another time zone changes tables, weeks and files, even on days of clock c
   await own.close();
 });
 
-test("a file is UTF-8 for spreadsheets, with times in UTC, amounts in both units, and no active formula", async () => {
+test("12. a file is UTF-8 for spreadsheets, with times in UTC, amounts in both units, and no active formula", async () => {
   const { text, headers } = await file("/invoices.csv");
   assert.match(headers["content-type"]!, /^text\/csv; charset=utf-8/);
   assert.ok(text.startsWith("\ufeffinvoice_id,"));
@@ -143,7 +143,7 @@ test("a file is UTF-8 for spreadsheets, with times in UTC, amounts in both units
     assert.ok(column in formula, column);
 });
 
-test("a key that expires within seven days is highlighted, on the list and by its state", async () => {
+test("20. a key that expires within seven days is highlighted, on the list and by its state", async () => {
   await page.goto("/org/api_keys");
   assert.match(await page.locator("main").innerText(), /expires \d+ Nov 2026 \d\d:\d\d\. Rotate it before/);
   const row = page.locator("tbody tr", { hasText: "finance report" });
@@ -151,14 +151,14 @@ test("a key that expires within seven days is highlighted, on the list and by it
   assert.equal(await page.locator("tbody tr", { hasText: "billing system" }).locator(".tag.warn").count(), 0);
 });
 
-test("every listed retry states its reason in words, without internal names", async () => {
+test("25. every listed retry states its reason in words, without internal names", async () => {
   for (const { reasons = "" } of await rows("/actions.csv")) {
     assert.ok(reasons.length > 20, reasons);
     assert.doesNotMatch(reasons, /\b[a-z]+_[a-z_]+\b|\b[a-z]+[A-Z]\w*\b|\bNaN\b|undefined|null/, reasons);
   }
 });
 
-test("every number of the overview links to as many rows", async () => {
+test("26. every number of the overview links to as many rows", async () => {
   await page.goto("/overview?period=12w");
   const links = await page
     .locator("main a[href^='/invoices?outcome=']")
@@ -181,7 +181,7 @@ test("every number of the overview links to as many rows", async () => {
   }
 });
 
-test("every uplift shows its interval, and is green only when the whole interval is above zero", async () => {
+test("27. every uplift shows its interval, and is green only when the whole interval is above zero", async () => {
   await page.goto("/experiments");
   const experiment = (await page.getByRole("link", { name: "Dunlin or the old schedule" }).getAttribute("href"))!;
   for (const path of ["/overview", "/experiments", experiment]) {
@@ -200,7 +200,7 @@ test("every uplift shows its interval, and is green only when the whole interval
   }
 });
 
-test("no page claims an uplift when there is no holdout", async () => {
+test("28. no page claims an uplift when there is no holdout", async () => {
   const empty = await openConsoleStage({ isEmpty: true });
   try {
     const owner = await empty.as("owner");
@@ -210,7 +210,7 @@ test("no page claims an uplift when there is no holdout", async () => {
       assert.equal(await at.locator(".effect").count(), 0, path);
       assert.doesNotMatch(await at.locator("main").innerText(), /uplift|extra revenue|Dunlin added/i, path);
     }
-    await test("every page names the next step when there is no data", async () => {
+    await test("37. every page names the next step when there is no data", async () => {
       for (const path of [
         "/overview",
         "/actions",
@@ -237,7 +237,7 @@ test("no page claims an uplift when there is no holdout", async () => {
   }
 });
 
-test("a page reports the request's id without error details while the database is down, and the next click works afterwards", async () => {
+test("39. a page reports the request's id without error details while the database is down, and the next click works afterwards", async () => {
   await page.goto("/overview");
   stage.loseDatabase(true);
   await page.getByRole("link", { name: "Invoices", exact: true }).click();
@@ -249,7 +249,7 @@ test("a page reports the request's id without error details while the database i
   assert.match(await page.locator("h1").innerText(), /Invoices/);
 });
 
-test("weeks with immature invoices are marked with their number", async () => {
+test("29. weeks with immature invoices are marked with their number", async () => {
   await page.goto("/experiments");
   await page.getByRole("link", { name: "Dunlin or the old schedule" }).click();
   await page.getByText("Week by week").click();
@@ -258,7 +258,7 @@ test("weeks with immature invoices are marked with their number", async () => {
   assert.match(marks.at(-1)!, /^all counted$/);
 });
 
-test("a sample ratio mismatch shows a red banner with an explanation, and strikes out the numbers below", async () => {
+test("30. a sample ratio mismatch shows a red banner with an explanation, and strikes out the numbers below", async () => {
   await page.goto("/experiments");
   await page.getByRole("link", { name: "Old split" }).click();
   const banner = page.locator(".notice.bad[role=alert]");
@@ -275,7 +275,7 @@ test("a sample ratio mismatch shows a red banner with an explanation, and strike
   assert.ok(decorations.length > 0 && decorations.every((line) => line === "line-through"));
 });
 
-test("the overview and a backtest print without navigation, buttons and forms", async () => {
+test("36. the overview and a backtest print without navigation, buttons and forms", async () => {
   await page.emulateMedia({ media: "print" });
   for (const path of ["/overview?period=12w", backtest]) {
     await page.goto(path);
@@ -287,7 +287,7 @@ test("the overview and a backtest print without navigation, buttons and forms", 
   await page.emulateMedia({ media: "screen" });
 });
 
-test("reduced motion is respected, and every chart has a description and a table of its numbers", async () => {
+test("40. reduced motion is respected, and every chart has a description and a table of its numbers", async () => {
   const calm = await stage.as("owner", { reducedMotion: "reduce" });
   const at = await calm.newPage();
   await at.goto("/experiments");

@@ -38,7 +38,7 @@ before(async () => {
 });
 after(() => live?.stop());
 
-test("the first page of many actions appears quickly, with their exact number", async () => {
+test("42. the first page of many actions appears quickly, with their exact number", async () => {
   const page = await owner.newPage();
   const times: number[] = [];
   for (let loads = 0; loads < 4; loads++) {
@@ -53,7 +53,7 @@ test("the first page of many actions appears quickly, with their exact number", 
   await page.close();
 });
 
-test("a file of all actions is streamed, and memory does not grow with it", async () => {
+test("13. a file of all actions is streamed, and memory does not grow with it", async () => {
   const cookies = (await owner.cookies()).map(({ name, value }) => `${name}=${value}`).join("; ");
   const client = new Client(new URL(live.service.settings.authUrl).origin, {
     connect: { ca: live.service.ca },

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type ConsoleStage, listConsolePages, openConsoleStage } from "./console-server.ts";
+import { findViolations } from "./find-violations.ts";
 
 let stage: ConsoleStage;
 let pages: [name: string, path: string][];
@@ -11,7 +12,7 @@ before(async () => {
 });
 after(() => stage?.close());
 
-test("no page is wider than the window at 360 px and at 200%", async () => {
+test("35. no page is wider than the window at 360 px and at 200%", async () => {
   for (const options of [
     { viewport: { width: 360, height: 740 } },
     { viewport: { width: 680, height: 425 }, deviceScaleFactor: 2 },
@@ -39,7 +40,7 @@ const CLIPPED_CELLS_SCRIPT = `[...document.querySelectorAll("main tbody td")].fi
   return left < 0 || right > innerWidth || cell.scrollWidth > cell.clientWidth || (column !== "" && says !== '"' + column + '"');
 }).map((cell) => cell.textContent.trim())`;
 
-test("every table is fully visible on a phone, each cell under its column's name", async () => {
+test("35. every table is fully visible on a phone, each cell under its column's name", async () => {
   const context = await stage.as("owner", { viewport: { width: 390, height: 800 } });
   const at = await context.newPage();
   for (const [name, path] of pages) {
@@ -50,18 +51,40 @@ test("every table is fully visible on a phone, each cell under its column's name
   await context.close();
 });
 
-const LIST_PX_MAX = 3_500;
+const PHONE = { width: 390, height: 844 };
+const SCREENS_MAX = 3;
 
-test("no list is long on a phone", async () => {
-  const context = await stage.as("owner", { viewport: { width: 390, height: 800 } });
+test("69. no list is longer than three screens of a phone", async () => {
+  const context = await stage.as("owner", { viewport: PHONE });
   const at = await context.newPage();
-  for (const path of ["/actions", "/invoices", "/deliveries", "/search?q=in_1&in=invoices"]) {
+  for (const path of [
+    "/actions",
+    "/invoices",
+    "/deliveries",
+    "/search?q=in_1&in=invoices",
+    "/requests",
+    "/org/audit",
+  ]) {
     await at.goto(path);
     const height = await at.evaluate<number>("document.documentElement.scrollHeight");
-    assert.ok(height <= LIST_PX_MAX, `${path} has ${height} px`);
+    assert.ok(height <= SCREENS_MAX * PHONE.height, `${path} has ${height} px`);
   }
   await context.close();
 });
+
+/** Pages whose forms and cards take another shape on a phone. */
+const RESHAPED_PAGES =
+  /^(overview|actions|invoices|search|invoice|invoice-open|experiments|experiment|deliveries|new-recovery-rule|recovery-rules|recovery-settings|notifications|decline-codes|connection)$/;
+
+for (const colorScheme of ["light", "dark"] as const)
+  test(`82. axe finds nothing on a phone, ${colorScheme}`, async () => {
+    const context = await stage.as("owner", { colorScheme, bypassCSP: true, viewport: PHONE });
+    const at = await context.newPage();
+    const shown = pages.filter(([name]) => RESHAPED_PAGES.test(name));
+    assert.equal(shown.length, 15);
+    assert.deepEqual(await findViolations(at, shown), []);
+    await context.close();
+  });
 
 test("questions about an invoice open by keyboard and without scripts, with the whole answer visible", async () => {
   const context = await stage.as("viewer", { viewport: { width: 390, height: 800 }, javaScriptEnabled: false });

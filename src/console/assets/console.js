@@ -1,7 +1,8 @@
 // Optional: every page works without scripts.
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-for (const zone of all('input[name="zone"][type="hidden"]'))
+// Only where the page asks for the browser's zone: other forms name the zone of their times.
+for (const zone of all('input[name="zone"][type="hidden"][value=""]'))
   zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 document.addEventListener("click", async ({ target }) => {

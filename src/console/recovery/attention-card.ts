@@ -25,7 +25,11 @@ interface HealthFact {
   name: string;
   kind: "good" | "warn" | "bad";
   words: string;
+  /** Where to look; null if nothing is wrong. */
+  href: string | null;
 }
+
+const ENDPOINT_PATH = "/settings/webhook";
 
 const FACTS = [
   ["Pushes", "ingest_stopped", "records arrive as usual"],
@@ -35,13 +39,25 @@ const FACTS = [
   ["Records", "data_contradictory", "no contradictions"],
 ] as const;
 
-/** Whether each part works now. A word stands beside each color. */
-export function healthStrip(items: readonly AttentionItem[], { hasEndpoint }: { hasEndpoint: boolean }): Html {
+interface HealthView {
+  hasEndpoint: boolean;
+  /** Whether the reader may open the endpoint's page. */
+  seesEndpoint: boolean;
+}
+
+/** Whether each part works now. A word stands beside each color, and leads to the part if it does not work. */
+export function healthStrip(items: readonly AttentionItem[], { hasEndpoint, seesEndpoint }: HealthView): Html {
   const facts = FACTS.map(([name, kind, words]): HealthFact => {
     const found = items.find((item) => item.kind === kind);
-    if (found) return { name, kind: DOTS[found.severity] === "bad" ? "bad" : "warn", words: found.title };
-    if (kind === "endpoint_failing" && !hasEndpoint) return { name, kind: "warn", words: "none is set" };
-    return { name, kind: "good", words };
+    const endpoint = kind === "endpoint_failing" && seesEndpoint ? ENDPOINT_PATH : null;
+    if (found)
+      return {
+        ...{ name, kind: DOTS[found.severity] === "bad" ? "bad" : "warn" },
+        ...{ words: found.title, href: endpoint ?? found.href },
+      };
+    if (kind === "endpoint_failing" && !hasEndpoint)
+      return { name, kind: "warn", words: "none is set", href: endpoint };
+    return { name, kind: "good", words, href: null };
   });
-  return html`<dl class="card strip mb">${facts.map(({ name, kind, words }) => html`<div><dt><span class="dot ${kind}"></span>${name}</dt><dd>${words}</dd></div>`)}</dl>`;
+  return html`<dl class="card strip mb">${facts.map(({ name, kind, words, href }) => html`<div><dt><span class="dot ${kind}"></span>${name}</dt><dd>${href === null ? words : html`<a href="${href}">${words}</a>`}</dd></div>`)}</dl>`;
 }

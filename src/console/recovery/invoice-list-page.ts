@@ -368,7 +368,7 @@ const invoiceColumns = (zone: string, currency: string | null): ListColumn<Liste
   {
     head: "Outcome",
     cell: (row) =>
-      html`${outcomeState(row.outcome)}${row.outcome === "lost" && html` <small>${toSpacedWords(row.endReason!)}</small>`}`,
+      html`${outcomeState(row.outcome)}${(row.outcome === "lost" || row.outcome === "stopped") && html` <small>${toSpacedWords(row.endReason!)}</small>`}`,
     place: "c",
   },
   {

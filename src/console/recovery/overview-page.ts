@@ -7,7 +7,7 @@ import { DAY_MS } from "../../domain/durations.ts";
 import type { Merchant } from "../../domain/merchant.ts";
 import { readMaturityDays } from "../../experiments/maturity.ts";
 import type { Tx } from "../../postgres/database.ts";
-import { type Outcome, type OutcomeSum, sumInvoices } from "../../tables/invoice-list.ts";
+import { listInvoices, type Outcome, type OutcomeSum, sumInvoices } from "../../tables/invoice-list.ts";
 import { findMerchant } from "../../tables/merchants.ts";
 import { measureDesignEffect, type RecoverySum, sumRecovery } from "../../tables/recovery-sums.ts";
 import type { Console } from "../console.ts";
@@ -47,7 +47,9 @@ export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
       listAttention(db, merchantId, now, ports.clockRate),
     ]);
     const isEmpty =
-      data.result === null && [data.ended, data.open, data.watched, data.mature].every(({ length }) => length === 0);
+      data.result === null &&
+      [data.ended, data.open, data.watched, data.mature].every(({ length }) => length === 0) &&
+      (await listInvoices(db, merchantId, {}, undefined, 1)).length === 0;
     return {
       title: "Overview",
       tools: isEmpty ? null : periodTools(visit, period, view, now),
@@ -59,7 +61,7 @@ ${
 <div class="grid two-one">${moneyCard(data, visit, now)}${attentionCard(attention)}</div>
 ${figures(data, visit)}
 ${addedCard(data.result, merchant?.shadow ?? false, visit)}
-${healthStrip(attention, { hasEndpoint: merchant?.webhookUrl !== null })}
+${healthStrip(attention, { hasEndpoint: merchant?.webhookUrl !== null, seesEndpoint: visit.may("webhook") })}
 ${currencyCard(data, visit)}`
 }`,
     };
