@@ -37,9 +37,13 @@ const LIMIT_MS = 3_600_000;
 /** PostgreSQL plans a new statement five times per connection. */
 const WARM_UP = 6;
 const PAGES = [
-  "/overview?days=7",
-  "/overview?days=28",
-  "/overview?days=90",
+  "/overview?period=7d",
+  "/overview?period=4w",
+  "/overview?period=12w",
+  "/analytics?period=12w",
+  "/analytics?period=12m",
+  "/analytics?period=12w&reason=FUNDS",
+  "/search?q=in_1",
   "/actions",
   "/actions?status=open",
   "/actions?status=RECOVERY_ACTION_STATUS_SUCCEEDED&orderBy=executed_at",
@@ -144,7 +148,7 @@ async function measurePaint({ origin, cookie }: ConsoleFacts, paths: readonly st
     most.bytes <= PAGE_BYTES,
   );
   const empty = await medianPaintMs(page, "/healthz");
-  const overview = await medianPaintMs(page, "/overview?days=90");
+  const overview = await medianPaintMs(page, "/overview?period=12w");
   reportFigure(
     "first paint of the overview, median",
     `${overview.toFixed(0)} ms (an empty page: ${empty.toFixed(0)} ms)`,
