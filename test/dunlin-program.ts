@@ -10,11 +10,14 @@ export interface ProgramResult {
   err: string;
 }
 
+// The cache holds the same code for the tests, so no command has to compile it.
+const { PATH, NODE_COMPILE_CACHE } = process.env;
+
 /** Runs `dunlin` as typed in a folder, with only these settings. */
 export function createProgram(cwd: string, settings: () => Record<string, string>) {
   const start = (words: readonly string[], over: Record<string, string> = {}): ChildProcess =>
     spawn(process.execPath, [join(ROOT, "bin/dunlin.js"), ...words], {
-      env: { PATH: process.env.PATH, ...settings(), ...over },
+      env: { PATH, NODE_COMPILE_CACHE, ...settings(), ...over },
       cwd,
     });
 

@@ -29,7 +29,9 @@ const TEST_TIMEOUT_MS = 10 * 60_000;
 /** For all of `npm test`. A process that does not end although its tests have ended is abandoned then, and named. */
 const RUN_TIMEOUT_MS = 20 * 60_000;
 /** The most short files that share a process. */
-const FILES_PER_PROCESS_MAX = 16;
+const FILES_PER_PROCESS_MAX = 20;
+/** Smaller modules share a process with others. */
+const OWN_PROCESS_FILES_MIN = 6;
 
 const { values, positionals: patterns } = parseArgs({
   options: { "test-name-pattern": { type: "string", multiple: true }, long: { type: "boolean" } },
@@ -93,8 +95,8 @@ function hasMemoryFolder(): boolean {
 
 /**
  * Short test files of a module share a process, because starting one takes 0.4 s of CPU, and those of the interface
- * (test/contract) also share their service. Each file is a suite, which keeps its hooks separate. Long files stay alone, and so
- * does one that changes rules. Small groups come last, so that the cores are busy to the end.
+ * (test/contract) also share their service. Small modules share one, too. Each file is a suite, which keeps its hooks separate.
+ * Long files stay alone, and so does one that changes rules. Small groups come last, so that the cores are busy to the end.
  */
 function groupFiles(paths: readonly string[]): string[] {
   const groups = join(DURATIONS_CACHE, "groups");
@@ -103,16 +105,26 @@ function groupFiles(paths: readonly string[]): string[] {
   const isAlone = (path: string) =>
     path === RULES_CHANGING_TEST || (isLongTest(path) && !/^test\/contract\/0[1345689]-/.test(path));
   const alone = paths.filter(isAlone).map((path) => join(ROOT, path));
-  const rooms = Map.groupBy(
+  const modules = Map.groupBy(
     paths.filter((path) => !isAlone(path)),
     (path) => dirname(path).split("/").slice(0, 2).join("-"),
   );
-  const shared = [...rooms].flatMap(([room, files]) =>
-    Array.from({ length: Math.ceil(files.length / FILES_PER_PROCESS_MAX) }, (_, index) => ({
+  // Connectors and the interface start services, which other tests would wait for.
+  const isSmall = (name: string, files: readonly string[]) =>
+    files.length < OWN_PROCESS_FILES_MIN && !/^(connectors|test)-/.test(name);
+  const small = [...modules].filter(([name, files]) => isSmall(name, files));
+  const rooms: [string, string[]][] = [
+    ...[...modules].filter(([name, files]) => !isSmall(name, files)),
+    ["small-modules", small.flatMap(([, files]) => files)],
+  ];
+  const shared = rooms.flatMap(([room, files]) => {
+    const processes = Math.ceil(files.length / FILES_PER_PROCESS_MAX);
+    const size = Math.ceil(files.length / processes);
+    return Array.from({ length: processes }, (_, index) => ({
       path: join(groups, `${room}-${index + 1}.js`),
-      files: files.slice(index * FILES_PER_PROCESS_MAX, (index + 1) * FILES_PER_PROCESS_MAX),
-    })),
-  );
+      files: files.slice(index * size, (index + 1) * size),
+    }));
+  });
   for (const { path, files } of shared) {
     const suites = files.map((file) => {
       const url = pathToFileURL(join(ROOT, file)).href;

@@ -7,7 +7,10 @@ import { WEIGHT_STARTS } from "./learned/model-layout.ts";
 import { newShortfalls, recordPrediction, shortfallDeviations } from "./learned/shortfall.ts";
 import { MAX_EVENLY_SPACED_RATE, SHORTFALL_FULL_DEVIATIONS, SHORTFALL_MIN_DEVIATIONS } from "./space-evenly.ts";
 
+/** For frequencies. */
 const CASE_COUNT = 2000;
+/** Enough to see that a frequent choice is never made. */
+const FEW_CASES = 400;
 
 /** Returns a model that predicted this probability for each of these retries after missing money, none of which was approved. */
 function buildShortfallModel(
@@ -32,11 +35,22 @@ function* eachChoice(
     yield chooseRetry(model, posterior, buildRetryContext({ key: `case ${n}`, ...rest }));
 }
 const chooseRetries = (...args: Parameters<typeof eachChoice>) => eachChoice(...args).toArray();
+const chooseSomeRetries = (...args: Parameters<typeof eachChoice>) =>
+  eachChoice(...args)
+    .take(FEW_CASES)
+    .toArray();
+const MEDIUM_SHORTFALL_CHOICES = chooseRetries(buildShortfallModel(60));
+const LARGE_SHORTFALL_CHOICES = chooseRetries(LARGE_SHORTFALL_MODEL);
 const isSpread = (chosen: ReturnType<typeof chooseRetry>) => chosen?.isEvenlySpaced === true;
 
 test("more retries are evenly spaced the further approvals fall short of predictions, and none when they do not", () => {
   const shares: number[] = [];
-  for (const retryCount of [0, 25, 60, 120]) {
+  for (const [retryCount, chosen] of [
+    [0, chooseSomeRetries(buildShortfallModel(0))],
+    [25, chooseRetries(buildShortfallModel(25))],
+    [60, MEDIUM_SHORTFALL_CHOICES],
+    [120, LARGE_SHORTFALL_CHOICES],
+  ] as const) {
     const model = buildShortfallModel(retryCount);
     const deviations = shortfallDeviations(model, { firstReason: "FUNDS" }, START);
     const wanted =
@@ -45,14 +59,14 @@ test("more retries are evenly spaced the further approvals fall short of predict
         0,
         Math.min(1, (deviations - SHORTFALL_MIN_DEVIATIONS) / (SHORTFALL_FULL_DEVIATIONS - SHORTFALL_MIN_DEVIATIONS)),
       );
-    const share = chooseRetries(model).filter(isSpread).length / CASE_COUNT;
+    const share = chosen.filter(isSpread).length / chosen.length;
     assert.ok(Math.abs(share - wanted) < 0.035, `${share}, not ${wanted}`);
     shares.push(share);
   }
   assert.equal(shares[0], 0);
   assert.ok(shares[2]! > 0.2 && shares[2]! < 0.6 && shares[3]! > 0.65, `${shares}`);
   assert.equal(
-    chooseRetries(LARGE_SHORTFALL_MODEL, {}, buildPosterior("GENERIC")).filter(isSpread).length,
+    chooseSomeRetries(LARGE_SHORTFALL_MODEL, {}, buildPosterior("GENERIC")).filter(isSpread).length,
     0,
     "another class of reasons",
   );
@@ -81,7 +95,7 @@ test("the next of six evenly spaced retries comes after a sixth of the time left
 test("earlier retries count among the six, and no even one follows after six", () => {
   const retryCount = (count: number) => ({ ...buildPosterior("FUNDS"), retryCount: count, lastTriedAt: START });
   isNear(eachChoice(LARGE_SHORTFALL_MODEL, { retriesLeft: 8 }, retryCount(4)).find(isSpread)!.at, START + 14 * DAY);
-  assert.equal(chooseRetries(LARGE_SHORTFALL_MODEL, { retriesLeft: 8 }, retryCount(6)).filter(isSpread).length, 0);
+  assert.equal(chooseSomeRetries(LARGE_SHORTFALL_MODEL, { retriesLeft: 8 }, retryCount(6)).filter(isSpread).length, 0);
 });
 
 test("charges of other invoices delay no evenly spaced retry", () => {
@@ -91,10 +105,10 @@ test("charges of other invoices delay no evenly spaced retry", () => {
 });
 
 test("the recorded propensity is the frequency with which a time is chosen, by plan or evenly", () => {
-  for (const retryCount of [0, 1]) {
-    const chosen = chooseRetries(buildShortfallModel(60), {}, { ...buildPosterior("FUNDS"), retryCount }).map(
-      (each) => each!,
-    );
+  const afterOneRetry = chooseRetries(buildShortfallModel(60), {}, { ...buildPosterior("FUNDS"), retryCount: 1 });
+  assert.equal(buildPosterior("FUNDS").retryCount, 0);
+  for (const choices of [MEDIUM_SHORTFALL_CHOICES, afterOneRetry]) {
+    const chosen = choices.map((each) => each!);
     const byMoment = Map.groupBy(chosen, ({ at }) => at);
     for (const [, same] of byMoment) {
       const { propensity } = same[0]!;
@@ -109,7 +123,7 @@ test("the recorded propensity is the frequency with which a time is chosen, by p
 test("an evenly spaced time gets the combined propensity when the plan's next retry is the same", () => {
   // Only one time is left.
   const only = { allow: (at: number) => at > START + 14 * DAY && at < START + 14.4 * DAY, triesLeft: 2 };
-  const chosen = chooseRetries(buildShortfallModel(60), only, { ...buildPosterior("FUNDS"), retryCount: 1 }).map(
+  const chosen = chooseSomeRetries(buildShortfallModel(60), only, { ...buildPosterior("FUNDS"), retryCount: 1 }).map(
     (each) => each!,
   );
   const even = chosen.find(isSpread)!;
@@ -118,7 +132,7 @@ test("an evenly spaced time gets the combined propensity when the plan's next re
 });
 
 test("an evenly spaced retry counts neither as a sampled time nor as a sampled hour", () => {
-  const spacedEvenly = chooseRetries(LARGE_SHORTFALL_MODEL).filter(isSpread);
+  const spacedEvenly = LARGE_SHORTFALL_CHOICES.filter(isSpread);
   assert.ok(spacedEvenly.length > 0.6 * CASE_COUNT);
   assert.ok(spacedEvenly.every((one) => !one!.isSampled && !one!.isHourSampled));
 });
@@ -127,13 +141,13 @@ test("a case not worth retrying also gets evenly spaced retries, unless they are
   const model = buildShortfallModel(120, 0.6, "REVOKED");
   const seen = trainedModel.seen.slice();
   seen[buildPosterior("REVOKED").codeFeature - WEIGHT_STARTS.name] = 10_000;
-  const hopeless = (cost: number, triesLeft = 6) =>
-    chooseRetries(
+  const hopeless = (cost: number, triesLeft = 6, choose = chooseSomeRetries) =>
+    choose(
       { ...model, seen },
       { retriesLeft: triesLeft, retryValue: { valueAt: () => 1, cost } },
       buildPosterior("REVOKED"),
     ).filter((one) => one !== null);
-  const cheap = hopeless(0.09, 2);
+  const cheap = hopeless(0.09, 2, chooseRetries);
   assert.ok(cheap.length > 0.65 * CASE_COUNT && cheap.every((one) => one.isNotWorthRetrying), `${cheap.length}`);
   assert.ok(Math.abs(cheap.filter(isSpread).length / CASE_COUNT - MAX_EVENLY_SPACED_RATE) < 0.035);
   const expensive = hopeless(0.09, 6);

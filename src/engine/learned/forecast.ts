@@ -16,7 +16,7 @@ import {
 } from "./model-layout.ts";
 import { normalCdf } from "./normal-distribution.ts";
 import { CELL_VARIANCE, uncertaintyScale } from "./observe.ts";
-import { CYCLE_COUNT, daysSincePay, KIND_BY_CYCLE } from "./pay-cycles.ts";
+import { CYCLE_COUNT, daysSincePay, KIND_BY_CYCLE, MAX_CYCLE_DAYS } from "./pay-cycles.ts";
 import { IMMEDIATE, settlementDay, settlementDayEnd, settlementHour } from "./settlement.ts";
 import { getForecastTables, MAX_ACTIVE_WEIGHTS, type Workspace } from "./workspace.ts";
 
@@ -293,9 +293,10 @@ function findEqualCycles(from: number, to: number): Uint8Array {
   if (!twins) {
     if (equalCyclesByDays.size >= MAX_EQUAL_CYCLES) equalCyclesByDays.clear();
     const days = [from, from + ((to - from) >> 2), (from + to) >> 1, to - ((to - from) >> 2), to].map(daysSincePay);
-    const alike = new Map<string, number>();
+    const alike = new Map<number, number>();
     twins = Uint8Array.from({ length: CYCLE_COUNT }, (_, c) => {
-      const signature = [KIND_BY_CYCLE[c], ...days.map(({ row, from: at }) => row[at + c])].join();
+      let signature = KIND_BY_CYCLE[c]!;
+      for (const { row, from: at } of days) signature = signature * (MAX_CYCLE_DAYS + 1) + row[at + c]!;
       if (!alike.has(signature)) alike.set(signature, c);
       return alike.get(signature)!;
     });
