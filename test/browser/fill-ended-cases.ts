@@ -38,8 +38,9 @@ const REASONS = [
 ] as const;
 const COUNTRIES = ["DE", "US", "JP", "FR", null];
 const CURRENCIES = ["EUR", "EUR", "USD", "EUR", "JPY", "USD", "EUR"] as const;
-/** Most retries fall into these hours, so that their cells have enough. */
+/** Most retries fall into these hours, which have enough to be shaded. The others have fewer. */
 const BUSY_HOURS = [9, 33, 110];
+const quietHour = (n: number) => (n % 12) * 14;
 
 function createCase(n: number, ports: Ports): EndedCase & { code: string | null } {
   const isYoung = n >= CASES;
@@ -59,7 +60,7 @@ function createCase(n: number, ports: Ports): EndedCase & { code: string | null 
     endedAt: new Date(failedAt.getTime() + (1 + (n % 11)) * DAY_MS),
     ...{ outcome, reason, code, country: COUNTRIES[(n * 2 + (n >> 3)) % 5]! },
     tries: Array.from({ length }, (_, index) => ({
-      hourOfWeek: n % 9 === 0 ? (n * 5 + index) % 168 : BUSY_HOURS[(n + index) % 3]!,
+      hourOfWeek: n % 9 === 0 ? quietHour(n / 9 + index) : BUSY_HOURS[(n + index) % 3]!,
       isPaid: outcome === "recovered" && index === length - 1,
     })),
   };
