@@ -43,7 +43,7 @@ const PAGES = [
   "/analytics?period=12w",
   "/analytics?period=12m",
   "/analytics?period=12w&reason=FUNDS",
-  "/search?q=in_1",
+  "/search?q=in_",
   "/actions",
   "/actions?status=open",
   "/actions?status=RECOVERY_ACTION_STATUS_SUCCEEDED&orderBy=executed_at",

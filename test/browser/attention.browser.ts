@@ -44,6 +44,8 @@ interface Matters {
   titles: string[];
   hrefs: string[];
   badge: number;
+  /** Beside the list's title. */
+  count: string;
 }
 
 /** Reads the list on the overview, and the badge in the menu. */
@@ -51,10 +53,12 @@ async function readMatters(at: Page): Promise<Matters> {
   await at.goto("/overview");
   const links = at.locator(".todo li > a");
   const badge = at.locator(".rail nav a[href='/overview'] .tag");
+  const count = at.locator(".card:has(.todo) > header span");
   return {
     titles: await links.evaluateAll((all) => all.map((each) => each.textContent!)),
     hrefs: await links.evaluateAll((all) => all.map((each) => each.getAttribute("href")!)),
     badge: (await badge.count()) === 0 ? 0 : Number.parseInt((await badge.innerText()).trim(), 10),
+    count: (await count.count()) === 0 ? "" : await count.innerText(),
   };
 }
 
@@ -123,7 +127,7 @@ test("56. each matter appears with the link to its rows, and the menu counts all
     assert.ok(typeof behind === "string" ? text.includes(behind) : behind.test(text), `${href}: ${text.slice(0, 300)}`);
   }
   assert.equal(found.badge, urgent(found));
-  assert.equal(found.badge, 5);
+  assert.deepEqual([found.badge, found.count], [5, "5"]);
 });
 
 test("48. a failing endpoint is on the health strip and the attention card, and leads to its page and its events", async () => {

@@ -6,14 +6,16 @@ import { card } from "../show/parts.ts";
 const DOTS: Readonly<Record<Severity, string>> = { broken: "bad", soon: "warn", note: "" };
 const SEVERITY_WORDS: Readonly<Record<Severity, string>> = { broken: "Broken", soon: "Soon", note: "Note" };
 
-/** Everything that a person should look at, each with a link to its rows. */
-export const attentionCard = (items: readonly AttentionItem[]): Html =>
-  card(
-    { title: "Needs your attention", side: items.length > 0 && formatCount(items.length) },
+/** Everything that a person should look at, each with a link to its rows. Notes are not counted, as in the menu. */
+export function attentionCard(items: readonly AttentionItem[]): Html {
+  const count = items.filter(({ severity }) => severity !== "note").length;
+  return card(
+    { title: "Needs your attention", side: count > 0 && formatCount(count) },
     items.length === 0
       ? html`<div class="in"><p class="soft">Nothing. Endpoint, pushes and open invoices are as they should be.</p></div>`
       : html`<ul class="plain todo">${items.map(todoItem)}</ul>`,
   );
+}
 
 /** One amount stands at the right. Several would leave the title no room, so they follow the text. */
 function todoItem({ severity, href, title, detail, money }: AttentionItem): Html {
