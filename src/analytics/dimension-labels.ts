@@ -1,4 +1,5 @@
 import { cardBrandName, paymentMethodName } from "../domain/payment-method-names.ts";
+import { interpretDecline } from "../engine/rules/interpret-decline.ts";
 import type { SumDimension } from "../tables/recovery-sums.ts";
 
 /** In the page's order. */
@@ -46,6 +47,8 @@ export function valueLabel(dimension: SumDimension | BreakdownDimension, value: 
       return cardBrandName(value) || paymentMethodName(value);
     case "country":
       return (/^[A-Z]{2}$/.test(value) ? countryNames.of(value) : undefined) ?? value;
+    case "code":
+      return codeLabel(value);
     case "attempt":
       return ordinalRetry(Number(value));
     case "hour":
@@ -53,6 +56,13 @@ export function valueLabel(dimension: SumDimension | BreakdownDimension, value: 
     default:
       return value;
   }
+}
+
+/** "51, there was not enough money". A code without a meaning of its own stays alone. */
+function codeLabel(code: string): string {
+  const codes = { networkDeclineCode: code, networkAdviceCode: null, gatewayCode: code, declineCategory: null };
+  const { words } = interpretDecline(codes, { network: null, paymentMethodType: "card", cardCountry: null });
+  return words === null ? code : `${code}, ${words}`;
 }
 
 function ordinalRetry(number: number): string {

@@ -27,6 +27,25 @@ test("the period before has as many days, up to the same time", () => {
   assert.deepEqual(iso(periodBefore(months, "UTC").bounds).slice(0, 2), ["2025-04-01T00:00", "2025-05-01T00:00"]);
 });
 
+test("a quarter is compared with the same days of the quarter before", () => {
+  const now = new Date("2027-01-14T10:00:00Z");
+  const quarter = namedPeriod("quarter", now, "Europe/Berlin");
+  const before = periodBefore(quarter, "Europe/Berlin");
+  assert.deepEqual(iso(quarter.bounds), [
+    "2026-12-31T23:00",
+    "2027-01-03T23:00",
+    "2027-01-10T23:00",
+    "2027-01-17T23:00",
+  ]);
+  assert.deepEqual(iso(before.bounds), [
+    "2026-09-30T22:00",
+    "2026-10-03T22:00",
+    "2026-10-10T22:00",
+    "2026-10-17T22:00",
+  ]);
+  assert.equal(before.to.toISOString(), "2026-10-14T09:00:00.001Z");
+});
+
 test("a period by dates includes both days, and impossible dates are refused", () => {
   const { bounds, step } = datedPeriod("2027-01-01", "2027-03-31", NOW, "America/New_York")!;
   assert.equal(step, "week");

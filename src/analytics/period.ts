@@ -100,13 +100,19 @@ const nextStep = (day: LocalDay, step: Period["step"], first: LocalDay): LocalDa
       ? addDays(day === first ? weekStart(day) : day, 7)
       : monthStart(day, 1);
 
-/** The period before, with as many days, up to the same time. Its steps stand beside those in `period`. */
+const MONTHS_IN_QUARTER = 3;
+
+/**
+ * The period before, with as many days, up to the same time. For a quarter these are the same days of the quarter before. Its
+ * steps stand beside those in `period`.
+ */
 export function periodBefore(period: Period, zoneName: string): Period {
   const zone = findZone(zoneName)!;
   const dayOf = (at: Date) => localDay(zone, at.getTime());
   const first = dayOf(period.from);
-  const isMonths = period.step === "month";
-  const months = period.bounds.length - 1;
+  const isQuarter = period.name === "quarter";
+  const isMonths = period.step === "month" || isQuarter;
+  const months = isQuarter ? MONTHS_IN_QUARTER : period.bounds.length - 1;
   const days = daysBetween(first, dayOf(period.bounds.at(-1)!));
   const shift = (at: Date) => {
     const day = dayOf(at);

@@ -63,7 +63,7 @@ export function chooseView(
     currencies.length > 1 &&
     currencies.every((each) => each === rates.currency || rates.rates.has(each));
   const isConverted = canConvert && (wanted === undefined || wanted === "all");
-  const single = wanted !== undefined && currencies.includes(wanted) ? wanted : currencies[0];
+  const single = wanted !== undefined && wanted !== "all" ? wanted : currencies[0];
   return { currency: isConverted ? rates!.currency : (single ?? "EUR"), isConverted, currencies, canConvert, rates };
 }
 

@@ -21,6 +21,8 @@ export interface InvoiceFilter {
   subscriptionId?: string | undefined;
   invoiceId?: string | undefined;
   currency?: string | undefined;
+  /** Group of the first decline; "" if none is known. */
+  declineGroup?: string | undefined;
   /** End of the case; `endedTo` exclusive. */
   endedFrom?: Date | undefined;
   endedTo?: Date | undefined;
@@ -61,6 +63,8 @@ function conditions(merchantId: string, filter: InvoiceFilter) {
     const value = filter[name as keyof typeof EQUAL_COLUMNS];
     if (value !== undefined) where.push(`c.${column} = ${parameter(value)}`);
   }
+  if (filter.declineGroup !== undefined)
+    where.push(`c.decline_group is not distinct from nullif(${parameter(filter.declineGroup)}, '')`);
   if (filter.endedFrom) where.push(`c.ended_at >= ${parameter(filter.endedFrom)}`);
   if (filter.endedTo) where.push(`c.ended_at < ${parameter(filter.endedTo)}`);
   const { found, attention, leftOutBy } = filter;

@@ -15,6 +15,7 @@ import { formNotice } from "../show/form-fields.ts";
 import { intervalSide } from "../show/interval-plot.ts";
 import { card } from "../show/parts.ts";
 import { effectPlot } from "../show/plots.ts";
+import { timeElement } from "../show/time-format.ts";
 import type { Visit } from "../visit.ts";
 
 export interface ExperimentResult {
@@ -30,7 +31,7 @@ export async function latestExperiment(tx: Tx, merchantId: string): Promise<Expe
 }
 
 /** Money in its own color, by its own interval; the count in words beside it. */
-export function addedCard(result: ExperimentResult | null, isShadow: boolean, { may }: Visit): Html {
+export function addedCard(result: ExperimentResult | null, isShadow: boolean, { may, person: { zone } }: Visit): Html {
   if (result === null)
     return card(
       { title: "What Dunlin added", kind: "mb" },
@@ -53,7 +54,7 @@ export function addedCard(result: ExperimentResult | null, isShadow: boolean, { 
       title: "What Dunlin added",
       side: html`Experiment: ${link}`,
       kind: "mb",
-      foot: "Against your own retries, for all invoices in Dunlin's arm that are old enough to count. The interval holds however often you look.",
+      foot: html`<span>Against your own retries, for all invoices in Dunlin's arm that failed since ${timeElement(experiment.comparedFrom, zone)} and are old enough to count, whatever period you choose above. The interval holds however often you look.</span>`,
     },
     html`<div class="in">${uplifts.map(
       (

@@ -6,6 +6,7 @@ import {
   valueLabel,
 } from "../../analytics/dimension-labels.ts";
 import type { Period } from "../../analytics/period.ts";
+import { reasonTreatment } from "../../analytics/reason-treatment.ts";
 import {
   BREAKDOWN_SORTS,
   type Breakdown,
@@ -106,7 +107,7 @@ async function loadSplit({ db, merchantId, person }: Visit, { span, filters, vie
 async function analyticsPage(console: Console, visit: Visit): Promise<Page> {
   const asked = await readAsked(console, visit);
   const { path, query, person } = visit;
-  const { by, filters, span, view } = asked;
+  const { by, filters, view } = asked;
   const load = (dimension: BreakdownDimension) => loadSplit(visit, asked, dimension);
   const others = by === "reason" ? (["country", "issuer", "plan", "attempt", "amount", "hour"] as const) : [];
   const [main, all, ...cards] = await Promise.all([load(by), load("reason"), ...others.map(load)]);
@@ -119,7 +120,7 @@ async function analyticsPage(console: Console, visit: Visit): Promise<Page> {
   );
   const body =
     all.all.n === 0
-      ? html`<div class="card empty"><h2>Nothing to compare yet</h2><p>No invoice that failed ${periodWords(span, person.zone)} is old enough to count: an invoice counts ${span.maturityDays} days after it failed. Choose a longer period, or come back later.</p></div>`
+      ? html`${chips.length > 0 && html`<div class="bar"><div class="chips">${chips}</div></div>`}${nothingCard(asked, person.zone)}`
       : html`<p class="lede">${sentence(all, asked, person.zone)}</p>
 ${tabs(
   "Split by",
@@ -132,7 +133,7 @@ ${tabs(
 <div class="bar"><div class="chips">${chips}${addFilter(all, asked, link)}</div>${LEGEND}</div>
 ${by === "hour" ? hourCard(main, "mb") : mainTable(main, asked, visit, all.all)}
 ${cards.length > 0 && html`<div class="grid two splits">${others.map((dimension, index) => (dimension === "hour" ? hourCard(cards[index]!) : smallCard(dimension, cards[index]!, view, link, all.all)))}</div>`}
-<p class="small soft">A split shows where money is lost, not why. ${by === "attempt" || by === "hour" || cards.length > 0 ? "Later retries are made on harder cases, so fewer of them are paid." : ""} Intervals hold 95% and are wider where customers have several invoices.</p>`;
+<p class="small soft">Here an invoice counts in the week in which it failed; the overview counts a payment when it was reported. A split shows where money is lost, not why. ${by === "attempt" || by === "hour" || cards.length > 0 ? "Later retries are made on harder cases, so fewer of them are paid." : ""} Intervals hold 95% and are wider where customers have several invoices.</p>`;
   return {
     title: "Analytics",
     tools: html`${periodTools(visit, asked.period, view, asked.now, PERIODS)}<a class="button" href="${withQuery("/analytics.csv", query, {})}">${icon("down")}CSV</a>`,
@@ -140,7 +141,20 @@ ${cards.length > 0 && html`<div class="grid two splits">${others.map((dimension,
   };
 }
 
-const LEGEND = html`<span class="legend"><span><svg viewBox="0 0 12 12"><rect class="c-bar" width="12" height="12" rx="2"/></svg>recovered</span><span><svg viewBox="0 0 12 12"><rect class="c-bar-soft" width="12" height="12" rx="2"/></svg>not</span><span><svg viewBox="0 0 12 12"><line class="c-range" x1="0" x2="12" y1="6" y2="6"/><circle class="c-point full" cx="6" cy="6" r="3"/></svg>rate and its 95% interval</span><span><svg viewBox="0 0 12 12"><line class="c-mean" x1="6" x2="6" y1="0" y2="12"/></svg>all invoices</span></span>`;
+/** Says why there is nothing: the filters, the age of the invoices, or a period that lies ahead. */
+function nothingCard({ period, span, filters, now }: Asked, zone: string): Html {
+  const why =
+    period.from > now
+      ? html`The period begins in the future.`
+      : span.from >= span.to
+        ? html`No invoice that failed ${periodWords(period, zone)} is old enough to count: an invoice counts ${span.maturityDays} days after it failed.`
+        : Object.keys(filters).length > 0
+          ? html`No invoice that failed ${periodWords(span, zone)} fits the filters.`
+          : html`No invoice failed ${periodWords(span, zone)}. An invoice counts ${span.maturityDays} days after it failed.`;
+  return html`<div class="card empty"><h2>Nothing to compare</h2><p>${why} Choose another period, or come back later.</p></div>`;
+}
+
+const LEGEND = html`<span class="legend only-wide"><span><svg viewBox="0 0 12 12"><rect class="c-bar" width="12" height="12" rx="2"/></svg>recovered</span><span><svg viewBox="0 0 12 12"><rect class="c-bar-soft" width="12" height="12" rx="2"/></svg>not</span><span><svg viewBox="0 0 12 12"><line class="c-range" x1="0" x2="12" y1="6" y2="6"/><circle class="c-point full" cx="6" cy="6" r="3"/></svg>rate and its 95% interval</span><span><svg viewBox="0 0 12 12"><line class="c-mean" x1="6" x2="6" y1="0" y2="12"/></svg>all invoices</span></span>`;
 
 const money = (amount: bigint, view: ReportingView) => formatMoneyShort(amount, view.currency);
 
@@ -152,13 +166,19 @@ function labelOf(dimension: BreakdownDimension, value: string, { currency, isCon
   return isConverted ? `${words}, in the invoice's currency` : `${currency} ${words}`;
 }
 
-function sentence({ rows, all }: Breakdown, { span, view }: Asked, zone: string): Html {
+function sentence({ rows, all }: Breakdown, { span, view, filters }: Asked, zone: string): Html {
   const approximately = view.isConverted ? "≈ " : "";
+  const lead = html`Dunlin recovered <b>${approximately}${money(all.recoveredAmount, view)} of ${money(all.failed, view)}</b> that failed from ${periodWords(span, zone)}, and <b>${formatShare(all.recovered, all.n)}</b> of ${formatCount(all.n)} ${all.n === 1 ? "invoice" : "invoices"}.`;
+  const { reason } = filters;
+  if (reason !== undefined)
+    return html`${lead} ${reasonTreatment(reason)} <a href="/invoices?outcome=lost&amp;reason=${reason === "" ? UNKNOWN : reason}">Invoices that were not recovered</a>`;
   const worst = sortBreakdown(rows, "left", true)[0];
+  const isBelowAll = ({ recovered, n }: BreakdownRow) => recovered / n < all.recovered / all.n;
   const least = rows
-    .filter(({ n, value }) => n >= HEAT_MIN && value !== "")
+    .filter((row) => row.n >= HEAT_MIN && row.value !== "" && isBelowAll(row))
     .toSorted((one, other) => one.recovered / one.n - other.recovered / other.n)[0];
-  return html`Dunlin recovered <b>${approximately}${money(all.recoveredAmount, view)} of ${money(all.failed, view)}</b> that failed from ${periodWords(span, zone)}, and <b>${formatShare(all.recovered, all.n)}</b> of ${formatCount(all.n)} ${all.n === 1 ? "invoice" : "invoices"}.${worst && worst.failed > worst.recoveredAmount && html` Most is left after: ${valueLabel("reason", worst.value).toLowerCase()} (<b>${approximately}${money(worst.failed - worst.recoveredAmount, view)}</b>).`}${least && rows.length > 1 && html` Recovered least often: ${valueLabel("reason", least.value).toLowerCase()} (${formatShare(least.recovered, least.n)}).`}`;
+  const name = ({ value }: BreakdownRow) => valueLabel("reason", value).toLowerCase();
+  return html`${lead}${worst && worst.failed > worst.recoveredAmount && html` Most is left after: ${name(worst)} (<b>${approximately}${money(worst.failed - worst.recoveredAmount, view)}</b>). ${reasonTreatment(worst.value)}`}${least && html` ${least === worst ? "It is also recovered" : `Recovered`} least often${least !== worst && `: ${name(least)}`} (${formatShare(least.recovered, least.n)}).`}`;
 }
 
 /** Values of the other dimensions are filters from their own tab; here are the reasons, as the ones most asked for. */
@@ -196,11 +216,15 @@ function mainTable({ rows, all }: Breakdown, asked: Asked, visit: Visit, overall
   const mean = overall.n === 0 || isOfRetries ? null : overall.recovered / overall.n;
   const line = (row: BreakdownRow) => html`<tr><th scope="row" class="a">${valueCell(row, by, asked, visit)}</th>
 ${!isOfRetries && html`<td class="num b">${money(row.failed, view)}</td><td class="opt">${shareBar(Number(row.recoveredAmount), Number(row.failed), largest)}</td><td class="num opt">${money(row.recoveredAmount, view)}</td><td class="num soft">${money(row.failed - row.recoveredAmount, view)}</td>`}
-${rateCells(row, mean, labelOf(by, row.value, view))}<td class="num d">${formatCount(row.n)}</td></tr>\n`;
+${rateCells(row, mean, labelOf(by, row.value, view))}<td class="num d">${formatCount(row.n)}${countUnit(isOfRetries, row.n)}</td></tr>\n`;
   return html`<div class="card mb"><table class="rows sticky lean"><thead><tr>${head("value", DIMENSION_NAMES[by], "")}${moneyHead("failed")}${!isOfRetries && html`<th scope="col" class="opt"><span class="hidden">Failed and recovered as bars</span></th>`}${moneyHead("recovered", "num opt")}${moneyHead("left")}${head("rate", "Rate")}<th scope="col">Interval, 0 to 100%</th>${head("n", isOfRetries ? "Retries" : COLUMN_NAMES.n)}</tr></thead>
 <tbody>${sortBreakdown(rows, sort, isDescending).map(line)}</tbody>
 <tfoot><tr><th scope="row" class="a">All</th>${!isOfRetries && html`<td class="num b">${money(all.failed, view)}</td><td class="opt"></td><td class="num opt">${money(all.recoveredAmount, view)}</td><td class="num">${money(all.failed - all.recoveredAmount, view)}</td>`}<td class="num c">${formatShare(all.recovered, all.n)} ${all.interval && html`<small>${formatShareRange(all.interval)}</small>`}</td><td class="e"></td><td class="num d">${formatCount(all.n)}</td></tr></tfoot></table></div>`;
 }
+
+/** On a phone there are no heads. */
+const countUnit = (isOfRetries: boolean, n: number): Html =>
+  html`<span class="only-narrow"> ${isOfRetries ? "retr" : "invoice"}${isOfRetries ? (n === 1 ? "y" : "ies") : n === 1 ? "" : "s"}</span>`;
 
 function rateCells(row: BreakdownRow, mean: number | null, name: string): Html {
   if (row.interval === null) return html`<td class="num c soft">–</td><td class="e"></td>`;
@@ -219,6 +243,12 @@ function valueCell({ value }: BreakdownRow, by: BreakdownDimension, { view }: As
   return html`<a href="${withQuery(path, query, { [by]: value === "" ? UNKNOWN : value, by: by === "reason" ? "code" : "reason", sort: null })}">${words}</a>`;
 }
 
+/** Under a title that names the currency. */
+const shortLabel = (by: BreakdownDimension, value: string, view: ReportingView): string =>
+  by === "amount" && !view.isConverted
+    ? labelOf(by, value, view).replace(`${view.currency} `, "")
+    : labelOf(by, value, view);
+
 function smallCard(
   by: BreakdownDimension,
   { rows }: Breakdown,
@@ -235,14 +265,19 @@ function smallCard(
   const shown = by === "amount" ? sorted : sorted.slice(0, CARD_ROWS);
   const mean = overall.n === 0 || isOfRetries ? null : overall.recovered / overall.n;
   const line = (row: BreakdownRow) =>
-    html`<tr><th scope="row" class="a">${labelOf(by, row.value, view)}</th>${isOfRetries ? html`<td class="num b">${formatCount(row.n)}</td>` : html`<td class="num b">${money(row.failed, view)}</td>`}<td class="num c">${formatShare(row.recovered, row.n)}</td><td class="e">${row.interval && rateMini(row.recovered / row.n, row.interval, mean, `${labelOf(by, row.value, view)}: ${formatShare(row.recovered, row.n)}, from ${formatShareRange(row.interval)}`)}</td><td class="num d soft">${formatCount(isOfRetries ? row.recovered : row.n)}</td></tr>\n`;
+    html`<tr><th scope="row" class="a">${shortLabel(by, row.value, view)}</th>${isOfRetries ? html`<td class="num b">${formatCount(row.n)}</td>` : html`<td class="num b">${money(row.failed, view)}</td>`}<td class="num c">${formatShare(row.recovered, row.n)}</td><td class="e">${row.interval && rateMini(row.recovered / row.n, row.interval, mean, `${labelOf(by, row.value, view)}: ${formatShare(row.recovered, row.n)}, from ${formatShareRange(row.interval)}`)}</td><td class="num d soft">${formatCount(isOfRetries ? row.recovered : row.n)}${isOfRetries ? html`<span class="only-narrow"> paid</span>` : countUnit(false, row.n)}</td></tr>\n`;
   return card(
     {
-      title: `By ${DIMENSION_NAMES[by].toLowerCase()}`,
+      title: `By ${DIMENSION_NAMES[by].toLowerCase()}${by === "amount" && !view.isConverted ? ` in ${view.currency}` : ""}`,
       side: html`<a href="${link({ by, sort: null })}">${rows.length > shown.length ? `All ${rows.length}` : "Open"}</a>`,
     },
     html`<table class="rows lean"><thead><tr><th scope="col">${DIMENSION_NAMES[by]}</th><th scope="col" class="num">${isOfRetries ? "Retries" : "Failed"}</th><th scope="col" class="num">Rate</th><th scope="col"><span class="hidden">Interval</span></th><th scope="col" class="num">${isOfRetries ? "Paid" : "Invoices"}</th></tr></thead><tbody>${shown.map(line)}</tbody></table>`,
   );
+}
+
+function shareRangeWords(shares: readonly number[]): string {
+  const [low, high] = [formatShare(Math.min(...shares), 1), formatShare(Math.max(...shares), 1)];
+  return low === high ? low : `${low} to ${high}`;
 }
 
 function hourCard({ rows }: Breakdown, kind = ""): Html {
@@ -253,9 +288,7 @@ function hourCard({ rows }: Breakdown, kind = ""): Html {
   }));
   const shares = cells.filter(({ n }) => n >= HEAT_MIN).map(({ n, paid }) => paid / n);
   const range =
-    shares.length === 0
-      ? `No hour has ${HEAT_MIN} retries yet.`
-      : `${formatShare(Math.min(...shares), 1)} to ${formatShare(Math.max(...shares), 1)} of retries paid.`;
+    shares.length === 0 ? `No hour has ${HEAT_MIN} retries yet.` : `${shareRangeWords(shares)} of retries paid.`;
   const label = `Share of paid retries by weekday and hour. ${range}`;
   const numbers = rows.toSorted((one, other) => Number(one.value) - Number(other.value));
   return card(

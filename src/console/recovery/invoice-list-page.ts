@@ -1,6 +1,8 @@
+import { valueLabel } from "../../analytics/dimension-labels.ts";
 import { endingBefore, requestedBefore } from "../../attention/list-attention.ts";
 import { formatMajorUnits } from "../../domain/currency.ts";
 import type { RecoveryRule } from "../../domain/recovery-rule.ts";
+import { DECLINE_GROUPS } from "../../engine/rules/decline-groups.ts";
 import type { Tx } from "../../postgres/database.ts";
 import { findCasesByPrefix } from "../../tables/id-prefix.ts";
 import { listConflicts } from "../../tables/invoice-conflicts.ts";
@@ -71,6 +73,8 @@ const ATTENTION_LIMITS: Readonly<Record<AttentionFilter, (now: Date) => Date>> =
   large: (now) => now,
 };
 
+/** An empty parameter is missing, so an unknown value has a word. */
+const UNKNOWN_REASON = "unknown";
 const textReader = (text: string) => text;
 const QUERY_READERS = {
   q: identifierReader,
@@ -80,6 +84,7 @@ const QUERY_READERS = {
   subscriptionId: identifierReader,
   currency: (text: string) =>
     /^[A-Z]{3}$/.test(text) ? text : { wrong: "must be three capital letters, such as EUR" },
+  reason: enumReader([...DECLINE_GROUPS, UNKNOWN_REASON]),
   endedFrom: utcTimeReader,
   endedTo: utcTimeReader,
   leftOutBy: uuidReader,
@@ -182,6 +187,7 @@ async function readListing(tx: Tx, merchantId: string, query: URLSearchParams, n
     after: _,
     back: __,
     attention,
+    reason,
     ...rest
   } = parsePageQuery(query, QUERY_READERS);
   if (orderBy === "amount" && rest.currency === undefined)
@@ -193,6 +199,7 @@ async function readListing(tx: Tx, merchantId: string, query: URLSearchParams, n
   return {
     filter: {
       ...{ ...rest, endedFrom, found },
+      ...(reason && { declineGroup: reason === UNKNOWN_REASON ? "" : reason }),
       ...(attention && { attention: { kind: attention, before: ATTENTION_LIMITS[attention](now) } }),
     },
     orderBy,
@@ -337,6 +344,12 @@ function invoiceFilters(
   const needed = query.get("orderBy") === "amount" ? ["orderBy", "orderDirection"] : [];
   return [
     { ...text("currency", "Currency", { maxlength: 3, placeholder: "EUR" }), needed },
+    {
+      name: "reason",
+      label: "First decline",
+      words: filter.declineGroup === undefined ? null : valueLabel("reason", filter.declineGroup),
+      field: selectField("First decline", "reason", [["", "any"], ...REASON_CHOICES], ""),
+    },
     time("endedFrom", "Ended from"),
     time("endedTo", "Ended before"),
     {
@@ -356,6 +369,10 @@ function invoiceFilters(
     },
   ];
 }
+
+const REASON_CHOICES = [...DECLINE_GROUPS, UNKNOWN_REASON].map(
+  (group) => [group, valueLabel("reason", group === UNKNOWN_REASON ? "" : group)] as const,
+);
 
 /** @param currency  in all rows; null: there are several */
 const invoiceColumns = (zone: string, currency: string | null): ListColumn<ListedInvoice>[] => [

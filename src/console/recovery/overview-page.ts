@@ -1,15 +1,14 @@
 import { type Period, periodBefore } from "../../analytics/period.ts";
 import { rateInterval, toRow } from "../../analytics/recovery-breakdown.ts";
 import { isInView, type ReportingView, sumInView } from "../../analytics/reporting-money.ts";
+import { matureSpan } from "../../analytics/split-sums.ts";
 import { listAttention } from "../../attention/list-attention.ts";
 import { minorDigitsOf } from "../../domain/currency.ts";
-import { DAY_MS } from "../../domain/durations.ts";
 import type { Merchant } from "../../domain/merchant.ts";
-import { readMaturityDays } from "../../experiments/maturity.ts";
 import type { Tx } from "../../postgres/database.ts";
 import { listInvoices, type Outcome, type OutcomeSum, sumInvoices } from "../../tables/invoice-list.ts";
 import { findMerchant } from "../../tables/merchants.ts";
-import { measureDesignEffect, type RecoverySum, sumRecovery } from "../../tables/recovery-sums.ts";
+import { type RecoverySum, sumRecovery } from "../../tables/recovery-sums.ts";
 import type { Console } from "../console.ts";
 import { endpointNotice } from "../endpoint-notice.ts";
 import { type Html, html } from "../html.ts";
@@ -43,7 +42,7 @@ export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
     const before = periodBefore(period, person.zone);
     const view = await readView(visit, before.from, query.currency);
     const [data, attention] = await Promise.all([
-      loadOverview(db, merchantId, merchant, period, before, view),
+      loadOverview(db, merchantId, merchant, period, before, view, now),
       listAttention(db, merchantId, now, ports.clockRate),
     ]);
     const isEmpty =
@@ -97,16 +96,16 @@ async function loadOverview(
   period: Period,
   before: Period,
   view: ReportingView,
+  now: Date,
 ): Promise<OverviewData> {
-  const maturityDays = await readMaturityDays(db, merchantId);
-  const shifted = (at: Date) => new Date(at.getTime() - maturityDays * DAY_MS);
-  const [from, to, earlier] = [shifted(period.from), shifted(period.to), shifted(before.from)];
-  const [ended, endedBefore, totalBefore, mature, designEffect, open, watched, result] = await Promise.all([
+  const span = await matureSpan(db, merchantId, period, period.name !== null, now);
+  const { from, to, maturityDays, designEffect } = span;
+  const earlier = new Date(before.from.getTime() - (period.from.getTime() - from.getTime()));
+  const [ended, endedBefore, totalBefore, mature, open, watched, result] = await Promise.all([
     sumRecovery(db, merchantId, "ended", period.bounds),
     sumRecovery(db, merchantId, "ended", before.bounds),
     sumRecovery(db, merchantId, "ended", [before.from, before.to]),
     sumRecovery(db, merchantId, "all", [earlier, from, to]),
-    measureDesignEffect(db, merchantId, from, to),
     sumInvoices(db, merchantId, { outcome: "open" }),
     merchant?.shadow ? sumInvoices(db, merchantId, { outcome: "watched" }) : [],
     latestExperiment(db, merchantId),
@@ -273,7 +272,7 @@ function rateChange(
   return Math.abs(difference) <= half ? "No clear change." : difference > 0 ? "Clearly higher." : "Clearly lower.";
 }
 
-function currencyCard(data: OverviewData, { path, query }: Visit): Html {
+function currencyCard(data: OverviewData, { path, query, person: { zone } }: Visit): Html {
   const { ended, totalBefore, mature, open, view, period, designEffect } = data;
   const count = (of: "n" | "recovered") => mature.reduce((total, sum) => total + sum[of], 0);
   const mean = count("n") === 0 ? null : count("recovered") / count("n");
@@ -294,7 +293,7 @@ function currencyCard(data: OverviewData, { path, query }: Visit): Html {
 <td class="num c">${rate.n === 0 ? html`<span class="soft">–</span>` : html`${formatShare(rate.recovered, rate.n)} <small>${formatShareRange(rate.interval!)}</small>`}</td>
 <td class="opt">${rate.interval && rateMini(rate.recovered / rate.n, rate.interval, mean, `${currency}: ${formatShare(rate.recovered, rate.n)}, from ${formatShareRange(rate.interval)}`)}</td>
 <td class="num">${formatMoney(sumOutcome(ended, "lost", own).amount, currency)}</td>
-<td class="num d">${formatMoney(
+<td class="num d"><span class="only-narrow">open </span>${formatMoney(
       opened.reduce((total, { amount }) => total + BigInt(amount), 0n),
       currency,
     )} <small><a href="/invoices?outcome=open&amp;currency=${currency}">${formatCount(opened.reduce((total, { n }) => total + n, 0))}</a></small></td></tr>\n`;
@@ -304,7 +303,7 @@ function currencyCard(data: OverviewData, { path, query }: Visit): Html {
       title: "By currency",
       side: html`<a href="/analytics">More splits in Analytics</a>`,
       kind: "mb",
-      foot: html`The rate counts invoices that are at least ${data.maturityDays} days old: younger ones may still be paid. Invoices of the holdout count nowhere on this page.`,
+      foot: html`The rate counts invoices that ${data.matureSpan.from < data.matureSpan.to && html`failed ${periodWords(data.matureSpan, zone)} and `}are at least ${data.maturityDays} days old: younger ones may still be paid. Invoices of the holdout count nowhere on this page.`,
     },
     html`<table class="rows"><thead><tr><th scope="col">Currency</th><th scope="col" class="num">Recovered</th><th scope="col" class="num opt">Before</th><th scope="col" class="num">Change</th><th scope="col" class="num">Recovery rate</th><th scope="col" class="opt"><span class="hidden">Rate as a chart</span></th><th scope="col" class="num">Not recovered</th><th scope="col" class="num">In recovery now</th></tr></thead><tbody>${rows}</tbody></table>`,
   );

@@ -9,8 +9,14 @@ import { drop, segments } from "../show/parts.ts";
 import { toDatetimeLocal } from "../show/time-format.ts";
 import type { Visit } from "../visit.ts";
 
-const dateReader = (text: string) =>
-  /^\d{4}-\d\d-\d\d$/.test(text) ? text : { wrong: "must be a date such as 2027-01-31" };
+const DAY_MS = 86_400_000;
+const dateReader = (text: string) => (isDate(text) ? text : { wrong: "must be a date such as 2027-01-31" });
+
+/** Dates such as 2027-02-30 do not exist. */
+const isDate = (text: string) => {
+  const at = new Date(`${text}T00:00:00Z`);
+  return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
+};
 
 export const PERIOD_READERS = {
   period: enumReader(PERIOD_NAMES),
@@ -26,14 +32,15 @@ const PERIOD_WORDS: Readonly<Record<PeriodName, string>> = {
   "12m": "12 m",
   quarter: "Quarter",
 };
-const DAY_MS = 86_400_000;
-
 interface PeriodQuery {
   period?: PeriodName;
   from?: string;
   to?: string;
 }
 
+const DAYS_BEFORE_ONE_DATE = 83;
+
+/** Dates in the wrong order are exchanged. With one date, the period ends today, or began twelve weeks before. */
 export function readPeriod(
   { period, from, to }: PeriodQuery,
   now: Date,
@@ -41,10 +48,10 @@ export function readPeriod(
   usual: PeriodName = "12w",
 ): Period {
   if (from === undefined && to === undefined) return namedPeriod(period ?? usual, now, zone);
-  if (from === undefined || to === undefined)
-    throw new PageError(400, 'The address needs "from" and "to" together.', "from");
-  const dated = datedPeriod(from, to, now, zone);
-  if (dated === null) throw new PageError(400, '"to" must be a day from "from" on, at most three years later.', "to");
+  const last = to ?? dateOf(now, zone);
+  const first = from ?? new Date(Date.parse(last) - DAYS_BEFORE_ONE_DATE * DAY_MS).toISOString().slice(0, 10);
+  const dated = first <= last ? datedPeriod(first, last, now, zone) : datedPeriod(last, first, now, zone);
+  if (dated === null) throw new PageError(400, "A period has at most three years.", "from");
   return dated;
 }
 
