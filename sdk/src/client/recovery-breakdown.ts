@@ -10,7 +10,7 @@ export interface RecoveryBreakdown {
   to: string;
   /** An invoice counts this many days after it failed. */
   maturityDays: number;
-  /** One row for each value and currency. */
+  /** One row for each value and currency. Amounts, attempts, hours and months are in their order. */
   rows: {
     /** The value of the dimension; empty if it is unknown. */
     value: string;
