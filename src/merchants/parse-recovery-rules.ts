@@ -1,4 +1,5 @@
 import { holdsCardNumber } from "../domain/card-number.ts";
+import { CONTROL_CHARACTER } from "../domain/display-text.ts";
 import { MINUTE_MS } from "../domain/durations.ts";
 import { type QuietTimes, type RecoveryRule, type RuleConditions, WEEKDAYS } from "../domain/recovery-rule.ts";
 
@@ -153,8 +154,6 @@ function isDate(date: string): boolean {
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is its purpose
-const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
 const isCleanText = (text: string, charsMax: number) =>
   text.length > 0 && text.length <= charsMax && text.isWellFormed() && !CONTROL_CHARACTER.test(text);
 
