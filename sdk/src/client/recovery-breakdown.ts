@@ -28,9 +28,9 @@ export interface RecoveryBreakdown {
     rateLow?: number;
     /** The upper end of the interval. */
     rateHigh?: number;
-    /** The amounts that failed. In minor units, as text because a sum may exceed the exact numbers of JSON readers. */
+    /** The amounts that failed. In minor units, as text because a sum may be too large for a JSON number. */
     failedAmount?: string;
-    /** The amounts that were recovered. In minor units, as text because a sum may exceed the exact numbers of JSON readers. */
+    /** The amounts that were recovered. In minor units, as text because a sum may be too large for a JSON number. */
     recoveredAmount?: string;
   }[];
 }

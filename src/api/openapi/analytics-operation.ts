@@ -24,7 +24,7 @@ const amount = (description: string): DocumentPart => ({
   type: "string",
   maxLength: 30,
   pattern: "^[0-9]+$",
-  description: `${description} In minor units, as text because a sum may exceed the exact numbers of JSON readers.`,
+  description: `${description} In minor units, as text because a sum may be too large for a JSON number.`,
 });
 
 const ROW_SCHEMA: DocumentPart = {
