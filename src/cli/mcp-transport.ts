@@ -30,7 +30,7 @@ export function createMcpTransport(input: Readable, output: Writable, stderr: Pi
   };
 
   const refuse = (code: number, problem: string, id: RequestId | null = null) => {
-    stderr.print(`dunlin mcp: refused a line of the input: ${problem}`);
+    stderr.print(`mcp: refused a line of the input: ${problem}`);
     output.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: problem } })}\n`);
   };
   const accept = (line: string) => {

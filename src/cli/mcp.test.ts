@@ -160,7 +160,7 @@ test("requests are answered after the end of input, lines without a message are 
     replies.filter(({ id }) => id === null).map(({ error }) => error!.code),
     [-32700, -32600, -32600],
   );
-  assert.equal(err.match(/^dunlin mcp: refused a line of the input/gm)?.length, 3, err);
+  assert.equal(err.match(/^mcp: refused a line of the input/gm)?.length, 3, err);
   assert.ok(replies.some(({ id, result }) => id === 1 && result !== undefined));
   const down = replies.find(({ id }) => id === 2)!;
   assert.equal(down.result!.isError, true);

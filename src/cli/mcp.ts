@@ -57,7 +57,7 @@ export function serveMcp(
   const { transport, answered } = createMcpTransport(input, output, stderr);
   const serving = serveStdio(() => createMcpServer(service), {
     transport,
-    onerror: ({ message }) => stderr.print(`dunlin mcp: ${message}`),
+    onerror: ({ message }) => stderr.print(`mcp: ${message}`),
   });
   return { answered, close: () => serving.close() };
 }
