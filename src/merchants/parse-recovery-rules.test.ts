@@ -55,7 +55,11 @@ suite("a problem names the rule and the field", () => {
     [named({ name: "a\nb" }), "rules[0].name must be a string of 1 to 100 characters, without control characters"],
     [named({ name: " " }), "rules[0].name must be a string of 1 to 100 characters, without control characters"],
     [named({ name: "4111 1111 1111 1111" }), "rules[0].name must not hold a card number"],
-    [{ name: "a", windowdays: 5 }, `rules[0] has an unknown field; the fields are ${RULE_FIELDS.join(", ")}`],
+    [
+      { name: "a", windowdays: 5 },
+      `rules[0].windowdays is not a field of a rule; the fields are ${RULE_FIELDS.join(", ")}`,
+    ],
+    [{ name: "a", "4111111111111111": 5 }, `rules[0] has an unknown field; the fields are ${RULE_FIELDS.join(", ")}`],
     [named({ id: "x" }), "rules[0].id must be a UUID in lower case, or absent for a new rule"],
     [named({ planIds: [] }), "rules[0].planIds must be a list of 1 to 500 values, or absent"],
     [named({ planIds: "annual" }), "rules[0].planIds must be a list of 1 to 500 values, or absent"],

@@ -1,4 +1,5 @@
 import { holdsCardNumber } from "../domain/card-number.ts";
+import { CONTROL_CHARACTER } from "../domain/display-text.ts";
 import { MINUTE_MS } from "../domain/durations.ts";
 import { type QuietTimes, type RecoveryRule, type RuleConditions, WEEKDAYS } from "../domain/recovery-rule.ts";
 
@@ -73,7 +74,7 @@ function parseRule(value: unknown, path: string): ProposedRule {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new Refusal(path, "must be a JSON object");
   const unknown = Object.keys(value).find((name) => !(FIELDS as readonly string[]).includes(name));
-  if (unknown !== undefined) throw new Refusal(path, `has an unknown field; the fields are ${FIELDS.join(", ")}`);
+  if (unknown !== undefined) throw unknownFieldRefusal(path, unknown);
   const source = { json: value as RuleJson, path };
   const leaveOut = readBoolean(source, "leaveOut");
   const outcome = OUTCOME_FIELDS.find((name) => hasField(source, name));
@@ -88,6 +89,14 @@ function parseRule(value: unknown, path: string): ProposedRule {
     leadMs: toMs(readInteger(source, "leadMinutes", RULE_LIMITS.leadMinutes)),
     quiet: parseQuietTimes(source),
   };
+}
+
+function unknownFieldRefusal(path: string, name: string): Refusal {
+  const fields = `the fields are ${FIELDS.join(", ")}`;
+  // Messages repeat no name that could hold a card number.
+  const isShown = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name) && !/\d{6}/.test(name);
+  if (!isShown) return new Refusal(path, `has an unknown field; ${fields}`);
+  return new Refusal(`${path}.${name}`, `is not a field of a rule; ${fields}`);
 }
 
 const toMs = (minutes: number | null) => (minutes === null ? null : minutes * MINUTE_MS);
@@ -153,8 +162,6 @@ function isDate(date: string): boolean {
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is its purpose
-const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
 const isCleanText = (text: string, charsMax: number) =>
   text.length > 0 && text.length <= charsMax && text.isWellFormed() && !CONTROL_CHARACTER.test(text);
 

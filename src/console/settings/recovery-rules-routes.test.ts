@@ -156,7 +156,15 @@ test("an invalid field is named by its label, the form keeps what was typed, and
     [{ cardCountries: "FRA" }, /Card countries must be two capital letters/],
     [{ quietDates: "24.12." }, /No retries on dates must be a date or a range of dates/],
     [{ name: " " }, /Name is required\./],
-    [{ outcome: "leaveOut", budget: "2" }, /Retries must be absent, because leaveOut is true\./],
+    [
+      { outcome: "leaveOut", budget: "2" },
+      /Retries must be empty, because Dunlin leaves the invoice to your own system\./,
+    ],
+    [{ amountFrom: "9", amountTo: "5", currencies: "EUR" }, /Amount to must not be less than “Amount from”\./],
+    [
+      { quietFromHour: "0", quietToHour: "21" },
+      /No retries until hour must be 1 to 20 hours after “No retries from hour”, so that/,
+    ],
   ] as const) {
     const reply = await send(NEW, { position: "1", name: "typed", ...fields, do: "save" });
     assert.equal(reply.statusCode, 400);

@@ -19,7 +19,7 @@ const INTEGER_FIELDS = [
 ] as const;
 const HOUR_FIELDS = [
   ["quietFromHour", "No retries from hour"],
-  ["quietToHour", "to hour"],
+  ["quietToHour", "No retries until hour"],
 ] as const;
 
 const LABELS: Readonly<Partial<Record<RuleField, string>>> = {
@@ -33,9 +33,19 @@ export function describeProblem({ field: path, rule }: RuleProblem): string {
   const [, field] = /^rules\[\d+\]\.(\w+)/.exec(path) ?? [];
   const isAmount = field === "amountFrom" || field === "amountTo";
   // The form takes amounts in major units.
-  const wording = isAmount && rule.startsWith("must be an integer") ? "must be an amount such as 500 or 499.50" : rule;
+  const wording =
+    isAmount && rule.startsWith("must be an integer") ? "must be an amount such as 500 or 499.50" : inFormWords(rule);
   return `${LABELS[field as RuleField] ?? "The rule"} ${wording}.`;
 }
+
+/** Rules name other fields as the API does. */
+const inFormWords = (rule: string) =>
+  rule
+    .replace(
+      "must be absent, because leaveOut is true",
+      "must be empty, because Dunlin leaves the invoice to your own system",
+    )
+    .replace(/\b(amountFrom|quietFromHour)\b/, (name) => `“${LABELS[name as RuleField]}”`);
 
 /** Form fields with a rule's values. */
 export function formOfRule({ id, number, name, conditions, leaveOut, ...rest }: NumberedRule): URLSearchParams {
