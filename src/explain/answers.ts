@@ -26,7 +26,8 @@ import {
   SHADOW_PLAN_STANDS,
 } from "./explain-retry-time.ts";
 import type { ExplainedCase } from "./load-explained-case.ts";
-import { buildStory, END_REASON_WORDING, nameZone } from "./story.ts";
+import { findStopper } from "./persons-requests.ts";
+import { buildStory, describeStop, END_REASON_WORDING, nameZone } from "./story.ts";
 
 /** A question about an invoice and its answer, one sentence per line. */
 export interface Answer {
@@ -288,13 +289,16 @@ function explainStop(explained: ExplainedCase, latest: DecisionRecord | null): s
   const { case: recoveryCase } = explained;
   const gaveUp = latest?.kind === "stop" ? latest.account.reasons : [];
   if (recoveryCase!.endedAt) {
+    const stopper = findStopper(explained);
     const isGivenUp = recoveryCase!.endReason === "hopeless" || recoveryCase!.endReason === "budget_used";
     return isGivenUp && gaveUp.length > 0
       ? ["Dunlin gave up on the invoice.", ...gaveUp]
       : [
-          recoveryCase!.endReason === "left_out" && explained.rule
-            ? `${nameRule(explained.rule)} leaves this invoice to the merchant's own system.`
-            : `The case ended: ${END_REASON_WORDING[recoveryCase!.endReason!]}`,
+          stopper !== undefined
+            ? `The case ended: ${describeStop(stopper)}`
+            : recoveryCase!.endReason === "left_out" && explained.rule
+              ? `${nameRule(explained.rule)} leaves this invoice to the merchant's own system.`
+              : `The case ended: ${END_REASON_WORDING[recoveryCase!.endReason!]}`,
         ];
   }
   const waits = describeWait(explained);

@@ -124,7 +124,9 @@ test("a lost invoice says why it failed and how recovery ended", async () => {
 test("a stopped recovery says so, and a voided invoice is no longer due", async () => {
   await fail();
   await stage.stopRecovery();
-  await matches(`Recovery of EUR 49\\.00 was stopped by hand on ${TIME}\\. The first attempt failed: ${NO_MONEY}\\.`);
+  await matches(
+    `Recovery of EUR 49\\.00 was stopped by command line on ${TIME}\\. The first attempt failed: ${NO_MONEY}\\.`,
+  );
   merchantId = (await stage.enter()).id;
   await fail();
   stage.wait(HOUR);

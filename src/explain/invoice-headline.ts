@@ -4,6 +4,7 @@ import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { Zone } from "../engine/local-time.ts";
 import { describeFailure } from "../engine/reasons.ts";
+import { isPostponement } from "../engine/requests-by-hand.ts";
 import { interpretDecline } from "../engine/rules/interpret-decline.ts";
 import { declineCodesOf, instrumentOf } from "../recovery/build-decision-facts.ts";
 import {
@@ -17,6 +18,7 @@ import {
 import { describeRequest, describeShadowAction, wouldAskCustomer } from "./customer-request-wording.ts";
 import { formatTime } from "./explain-retry-time.ts";
 import type { ExplainedCase } from "./load-explained-case.ts";
+import { describeCurrentPostponement, findStopper } from "./persons-requests.ts";
 import { END_REASON_WORDING } from "./story.ts";
 
 /** An invoice's state in a few words. Times are the customer's, without a zone. */
@@ -110,8 +112,27 @@ function describeNext(explained: ExplainedCase, recoveryCase: Case, wait: string
     return { sentence: `Shadow mode: Dunlin ${would} on ${time}. ${SHADOW_WORDING}`, time };
   }
   const action = findPlannedAction(explained);
+  const postponement = describeCurrentPostponement(explained, zone);
+  if (postponement !== null) return describePostponed(explained, withoutZone(zone, postponement), action, zone);
   if (action) return describeAction(action, zone);
   return { sentence: withoutZone(zone, `Dunlin waits. ${wait ?? latest.account.reasons.at(-1) ?? ""}`.trim()) };
+}
+
+/** The plan follows, unless it was made before the postponement. */
+function describePostponed(
+  { case: recoveryCase, decisions }: ExplainedCase,
+  postponement: string,
+  action: RecoveryAction | undefined,
+  zone: Zone,
+): NextStep {
+  if (action?.type === "RETRY" && action.decidedAt === null && action.idealRetryTime < recoveryCase!.postponedUntil!)
+    return { sentence: postponement };
+  if (action) {
+    const { sentence, ...next } = describeAction(action, zone);
+    return { sentence: `${postponement} ${sentence}`, ...next };
+  }
+  const wait = decisions.at(-1)?.account.reasons.findLast((reason) => !isPostponement(reason));
+  return { sentence: withoutZone(zone, `${postponement} ${wait ?? ""}`.trim()) };
 }
 
 const HOLDOUT_WORDING = "An experiment assigned this customer to the merchant's own system, so Dunlin only observes.";
@@ -144,8 +165,12 @@ function describeEnded(explained: ExplainedCase, { endedAt, endReason, paidAt, a
   }
   const time = timeText(zone, endedAt!);
   const later = explained.invoice.state === "PAID" ? "It has been paid since." : "";
+  const stopper = findStopper(explained);
   if (endReason === "stopped_by_hand")
-    return headline(`Recovery of ${amount} was stopped by hand on ${time}.`, [describeFailures(explained), later]);
+    return headline(
+      `Recovery of ${amount} was stopped ${stopper === undefined ? "by hand" : `by ${stopper}`} on ${time}.`,
+      [describeFailures(explained), later],
+    );
   const end = `The case ended on ${time}: ${END_REASON_WORDING[endReason!]}`;
   if (NOTHING_DUE.has(endReason!)) return headline(`${amount} is no longer due.`, [end, later], time);
   return headline(`${amount} was not recovered.`, [describeFailures(explained), end, later], time);
