@@ -1,4 +1,4 @@
-import type { Case, EndReason } from "../domain/case.ts";
+import type { Case } from "../domain/case.ts";
 import { formatMoneyText } from "../domain/currency.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
@@ -19,7 +19,8 @@ import { describeRequest, describeShadowAction, wouldAskCustomer } from "./custo
 import { formatTime } from "./explain-retry-time.ts";
 import type { ExplainedCase } from "./load-explained-case.ts";
 import { describeCurrentPostponement, findStopper } from "./persons-requests.ts";
-import { END_REASON_WORDING } from "./story.ts";
+import { END_REASON_WORDING, NOTHING_DUE } from "./story.ts";
+import { describeUnansweredRequest } from "./unanswered-request.ts";
 
 /** An invoice's state in a few words. Times are the customer's, without a zone. */
 export interface InvoiceHeadline {
@@ -154,9 +155,6 @@ function describeAction({ type, status, decidedAt, idealRetryTime, reasons }: Re
     : { sentence: `${what} was requested on ${time}, and the instruction is waiting for delivery.`, time };
 }
 
-/** Ends after which nothing was left to recover. */
-const NOTHING_DUE: ReadonlySet<EndReason> = new Set(["voided", "refunded", "draft", "settled"]);
-
 function describeEnded(explained: ExplainedCase, { endedAt, endReason, paidAt, arm }: Case, amount: string) {
   const zone = findCustomerZone(explained);
   if (endReason === "paid") {
@@ -173,7 +171,8 @@ function describeEnded(explained: ExplainedCase, { endedAt, endReason, paidAt, a
     );
   const end = `The case ended on ${time}: ${END_REASON_WORDING[endReason!]}`;
   if (NOTHING_DUE.has(endReason!)) return headline(`${amount} is no longer due.`, [end, later], time);
-  return headline(`${amount} was not recovered.`, [describeFailures(explained), end, later], time);
+  const request = withoutZone(zone, describeUnansweredRequest(explained, zone) ?? "");
+  return headline(`${amount} was not recovered.`, [describeFailures(explained), request, end, later], time);
 }
 
 function describePayment(explained: ExplainedCase, arm: Case["arm"]): string {

@@ -132,6 +132,9 @@ export const describeStop = (stopper: string) => `${stopper} stopped the recover
 const ENDED_BY_RULES = "a rule or the bank's decline ruled out another retry.";
 const ENDED_AS_UNLIKELY = "no allowed retry was worth its cost.";
 
+/** Ends after which nothing was left to recover. */
+export const NOTHING_DUE: ReadonlySet<EndReason> = new Set(["voided", "refunded", "draft", "settled"]);
+
 export const END_REASON_WORDING: Readonly<Record<EndReason, string>> = {
   paid: "the invoice is paid.",
   voided: "the invoice was voided.",

@@ -24,9 +24,9 @@ function labelsOf(endedAt: Date | null) {
   const track = htmlText(recoveryTrack(explained, recoveryCase, 1, clock));
   return ["wide", "narrow"].map((kind) => {
     const drawing = track.split(`only-${kind}"`)[1]!.split("</div>")[0]!.split("only-narrow")[0]!;
-    return [
-      ...drawing.matchAll(/x="([\d.]+)%" y="74" text-anchor="(\w+)">([^<]*)<\/text><text[^>]*>([^<]*)</g),
-    ].map(([, x, anchor, date, name]) => ({ x: Number(x), anchor, date, name }));
+    return [...drawing.matchAll(/x="([\d.]+)%" y="74" text-anchor="(\w+)">([^<]*)<\/text><text[^>]*>([^<]*)</g)].map(
+      ([, x, anchor, date, name]) => ({ x: Number(x), anchor, date, name }),
+    );
   });
 }
 
@@ -52,4 +52,17 @@ test("the label of the window's end ends at the drawing's edge, and the first la
     assert.deepEqual(labels.at(-1), { x: 100, anchor: "end", date: "29 Mar", name: "window ends" });
     assert.equal(labels[0]!.name, "unpaid");
   }
+});
+
+test("a legend names the card icon, which often has no room for a label", () => {
+  const recoveryCase = { arm: "dunlin", unpaidAt: from, windowEndsAt, budget: 8, endedAt: null } as Case;
+  const asked = { type: "CARD_CHANGE", status: "EXPIRED", decidedAt: from, idealRetryTime: from };
+  const explained = {
+    ...{ case: recoveryCase, now: windowEndsAt, actions: [asked] },
+    ...{ transactions: [], decisions: [], earlierCases: [], requests: [] },
+  } as unknown as ExplainedCase;
+  assert.match(
+    htmlText(recoveryTrack(explained, recoveryCase, 1, clock)),
+    /class="legend chart-legend"><span><svg[\s\S]*c-card[\s\S]*<\/svg>another card or payment method asked for: expired</,
+  );
 });

@@ -50,8 +50,16 @@ export function recoveryTrack(
       kind: "mb",
       foot: numbersOf(track),
     },
-    html`<div class="in"><div role="img" aria-label="${trackWords(track)}">${[WIDE, NARROW].map((size) => drawTrack(track, size))}</div></div>`,
+    html`<div class="in"><div role="img" aria-label="${trackWords(track)}">${[WIDE, NARROW].map((size) => drawTrack(track, size))}</div>${cardLegend(track)}</div>`,
   );
+}
+
+/** A request for a card often has no room for a label, and on a phone no mark has a name. */
+function cardLegend({ marks }: Track): Html | null {
+  const cards = marks.filter(({ kind }) => kind === "card");
+  return cards.length === 0
+    ? null
+    : html`<div class="legend chart-legend"><span><svg viewBox="-11 -8 22 16" aria-hidden="true">${SHAPES.card}</svg>${cards.at(-1)!.words}</span></div>`;
 }
 
 function layTrack(explained: ExplainedCase, recoveryCase: Case, clock: PageClock): Track {
