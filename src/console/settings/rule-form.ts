@@ -1,7 +1,13 @@
 import { formatMajorUnits, minorDigitsOf } from "../../domain/currency.ts";
 import { MINUTE_MS } from "../../domain/durations.ts";
 import { type NumberedRule, WEEKDAYS } from "../../domain/recovery-rule.ts";
-import { RULE_LIMITS, type RuleField, type RuleJson, type RuleProblem } from "../../merchants/parse-recovery-rules.ts";
+import {
+  LEAVES_OUT_RULE,
+  RULE_LIMITS,
+  type RuleField,
+  type RuleJson,
+  type RuleProblem,
+} from "../../merchants/parse-recovery-rules.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
 import { formField, selectField } from "../show/form-fields.ts";
 
@@ -32,6 +38,8 @@ const LABELS: Readonly<Partial<Record<RuleField, string>>> = {
 export function describeProblem({ field: path, rule }: RuleProblem): string {
   const [, field] = /^rules\[\d+\]\.(\w+)/.exec(path) ?? [];
   const isAmount = field === "amountFrom" || field === "amountTo";
+  if (rule === LEAVES_OUT_RULE)
+    return `${LABELS[field as RuleField] ?? "The field"} must be empty, because Dunlin leaves the invoice to your own system.`;
   // The form takes amounts in major units.
   const wording = isAmount && rule.startsWith("must be an integer") ? "must be an amount such as 500 or 499.50" : rule;
   return `${LABELS[field as RuleField] ?? "The rule"} ${wording}.`;
