@@ -83,6 +83,9 @@ test("a rule is checked, added, shown with its open invoices, edited, moved and 
   const form = (await admin.get(edit)).body;
   assert.match(form, /name="quietFromHour" type="text" value="22"/);
   assert.match(form, /value="SUNDAY" checked/);
+  assert.match(form, />Lead, minutes</);
+  const weekdays = [...form.matchAll(/name="quietWeekdays" value="(\w+)"/g)].map(([, day]) => day);
+  assert.deepEqual([weekdays[0], weekdays.at(-1)], ["MONDAY", "SUNDAY"]);
   await send(edit, { ...all, position: "2", do: "save" });
   assert.deepEqual(
     (await stored()).map(({ id, name, quiet: times }) => [id, name, times]),

@@ -21,7 +21,7 @@ const LIST_FIELDS = [
 const INTEGER_FIELDS = [
   ["windowDays", "Window, days"],
   ["budget", "Retries"],
-  ["leadMinutes", "Requested ahead, minutes"],
+  ["leadMinutes", "Lead, minutes"],
 ] as const;
 const HOUR_FIELDS = [
   ["quietFromHour", "No retries from hour"],
@@ -123,12 +123,14 @@ ${selectField(
 )}
 ${INTEGER_FIELDS.map(([name, label]) => field(label, name, undefined, "as in the settings"))}
 <fieldset class="days"><legend>No retries on</legend>
-${WEEKDAYS.map((day) => html`<label class="check"><input type="checkbox" name="quietWeekdays" value="${day}"${form.getAll("quietWeekdays").includes(day) ? html` checked` : ""}> <span>${capitalize(day)}</span></label>`)}
+${MONDAY_FIRST.map((day) => html`<label class="check"><input type="checkbox" name="quietWeekdays" value="${day}"${form.getAll("quietWeekdays").includes(day) ? html` checked` : ""}> <span>${capitalize(day)}</span></label>`)}
 </fieldset>
 ${field("No retries on dates", "quietDates", "Such as 12-25, 12-24..01-01 each year, or 2026-12-24..2027-01-01 once. Separate several by commas.", "none")}
 ${HOUR_FIELDS.map(([name, label]) => field(label, name, "On the customer's clock, 0 to 23.", "none"))}
 </fieldset>`;
 }
+
+const MONDAY_FIRST = [...WEEKDAYS.slice(1), WEEKDAYS[0]];
 
 const LIST_HINTS: Readonly<Partial<Record<RuleField, string>>> = {
   planIds: "Ids of your plans. Separate several by commas.",
