@@ -37,7 +37,15 @@ import { loadViewMenu } from "../saved-view-routes.ts";
 import { readInPages, sendCsv } from "../show/csv-export.ts";
 import { formField, selectField } from "../show/form-fields.ts";
 import { icon } from "../show/icons.ts";
-import { filtersOf, type ListColumn, type ListFilter, listHref, listTable, listTools } from "../show/list-page.ts";
+import {
+  filtersOf,
+  type ListColumn,
+  type ListFilter,
+  listHref,
+  listTable,
+  listTools,
+  SAVED,
+} from "../show/list-page.ts";
 import {
   COUNTED_MAX,
   formatCountUpTo,
@@ -73,6 +81,7 @@ const ATTENTION_LIMITS: Readonly<Record<AttentionFilter, (now: Date) => Date>> =
 
 const textReader = (text: string) => text;
 const QUERY_READERS = {
+  [SAVED]: identifierReader,
   q: identifierReader,
   outcome: enumReader(OUTCOMES),
   invoiceId: identifierReader,
@@ -182,6 +191,7 @@ async function readListing(tx: Tx, merchantId: string, query: URLSearchParams, n
     after: _,
     back: __,
     attention,
+    [SAVED]: _saved,
     ...rest
   } = parsePageQuery(query, QUERY_READERS);
   if (orderBy === "amount" && rest.currency === undefined)
