@@ -122,7 +122,7 @@ test("a form requests a retry at once when the cost is confirmed, and a second c
   const fields = { invoiceId: "in_a", caseId: hidden(page, "caseId"), reason: "they called" };
   const unconfirmed = await browser.post("/invoices/retry_now", fields);
   assert.equal(unconfirmed.statusCode, 400);
-  assert.match(unconfirmed.body, /Tick the box that confirms the retry\. Nothing was requested/);
+  assert.match(unconfirmed.body, /Nothing was changed[\s\S]*Tick the box that confirms the retry\.</);
   assert.deepEqual(await audited(), []);
   const replies = [
     await browser.post("/invoices/retry_now", { ...fields, confirmed: "yes" }),
@@ -239,9 +239,18 @@ test("a postponement without a time, in an unknown zone, or beyond the window is
   for (const fields of invalid) {
     const reply = await post(fields);
     assert.equal(reply.statusCode, 400, JSON.stringify(fields));
-    assert.match(reply.body, /Give a date and a time until which to postpone\. Nothing was changed/);
+    assert.match(reply.body, /Give a date and a time until which to postpone\.</);
+    assert.equal(reply.body.match(/<h1[^>]*>Nothing was changed/g)?.length, 1);
+    assert.doesNotMatch(reply.body, /role="alert">[^<]*Nothing was changed/);
   }
-  assert.match((await post({})).body, /Nothing was postponed\. The recovery window ends on/);
+  for (const until of ["2099-01-01T00:00", "2300-01-01T00:00", "9999-12-31T00:00", "12026-01-01T00:00"]) {
+    const reply = await post({ until });
+    assert.equal(reply.statusCode, 409);
+    assert.match(
+      reply.body,
+      /Nothing was postponed\. The recovery window ends on \w{3} \d+ \w+, \d\d:\d\d, Berlin time, before that time\./,
+    );
+  }
   assert.match((await post({ until: "2020-01-01T00:00" })).body, /The time is over already/);
   assert.deepEqual(await audited(), []);
 });
