@@ -21,7 +21,7 @@ const explain = async () => {
 };
 const TIME = String.raw`\w{3} \d+ March, \d\d:\d\d`;
 
-test("headline, summary and history name a postponement and who asked for it while it holds", async () => {
+test("headline, summary and history name a postponement and its actor while it holds", async () => {
   const until = new Date(stage.now().getTime() + 9 * DAY);
   await stage.postpone(until);
   assert.match((await explain()).headline, new RegExp(` Retries are postponed until ${TIME} by command line\\.$`));
@@ -42,7 +42,7 @@ test("headline, summary and history name a postponement and who asked for it whi
   assert.match(later.answerTo("History"), /Retries were postponed until/);
 });
 
-test("the history says who requested a retry at once, and that the retry was requested by hand", async () => {
+test("the history names the actor of a retry at once, and says that it was requested by hand", async () => {
   stage.wait(HOUR);
   await stage.retryNow();
   const history = (await explain()).answerTo("History");
@@ -50,7 +50,7 @@ test("the history says who requested a retry at once, and that the retry was req
   assert.match(history, new RegExp(`A retry on ${TIME} was requested by hand, and the request is on its way\\.$`, "m"));
 });
 
-test("the history, the headline and the reason of the end say who stopped recovery", async () => {
+test("the history, the headline and the reason of the end name the actor of a stop", async () => {
   await stage.stopRecovery();
   const { headline, answerTo } = await explain();
   assert.match(headline, new RegExp(`^Recovery of EUR 49\\.00 was stopped by command line on ${TIME}\\.`));

@@ -21,7 +21,7 @@ export function describeCurrentPostponement({ case: recoveryCase, requests, now 
   return `Retries are postponed until ${formatTime(zone, until)}${by === undefined ? "" : ` by ${by}`}.`;
 }
 
-/** Returns who stopped the case; undefined: nobody did, or the audit log no longer says who. */
+/** Returns the actor that stopped the case; undefined: it was not stopped, or the entry in the audit log is gone. */
 export const findStopper = ({ case: recoveryCase, requests }: Pick<ExplainedCase, "case" | "requests">) =>
   recoveryCase?.endReason === "stopped_by_hand"
     ? requests.findLast(({ kind, at }) => kind === "stopped" && at >= recoveryCase.openedAt)?.actor
@@ -31,7 +31,7 @@ export const findStopper = ({ case: recoveryCase, requests }: Pick<ExplainedCase
 export const isRequestedByHand = ({ type, reasons }: Pick<RecoveryAction, "type" | "reasons">) =>
   type === "RETRY" && reasons.includes(RETRY_AT_ONCE_REASON);
 
-/** Completes "requested": by the person who asked for the retry, or by Dunlin. */
+/** Completes "requested": by a person, a key or a command, or by Dunlin. */
 export function describeRequester(
   action: Pick<RecoveryAction, "type" | "reasons" | "decidedAt">,
   requests: ExplainedCase["requests"],

@@ -118,7 +118,7 @@ export function describeAttempt(t: TransactionFacts): string {
   return describeFailure(who, interpretDecline(declineCodesOf(t), instrumentOf(t)));
 }
 
-/** Describes the end of a case: who stopped it, or if Dunlin gave up, whether a rule or the expected value decided. */
+/** Describes the end of a case: the actor that stopped it; if Dunlin gave up, whether a rule or the expected value decided. */
 function describeEnd(reason: EndReason, decisions: ExplainedCase["decisions"], stopper: string | undefined): string {
   if (stopper !== undefined) return describeStop(stopper);
   const last = decisions.at(-1);
