@@ -112,6 +112,31 @@ suite("a problem names the rule and the field", () => {
       assert.equal(problemOf(named({ quietDates: [date] })), null, date);
   });
 
+  test("of dates that leave no day of a year", () => {
+    const expected = "rules[0].quietDates must leave days of each year for retries";
+    for (const quietDates of [
+      ["01-01..12-31"],
+      ["06-01..05-31"],
+      ["01-01..06-30", "07-01..12-31"],
+      ["01-01..02-28", "03-01..12-31"],
+      ["2027-01-01..2027-12-31"],
+      ["2027-07-01..2027-12-31", "2026-06-01..2027-06-30", "2027-02-01"],
+      ["2026-06-01..9999-12-31"],
+    ])
+      assert.equal(problemOf(named({ quietDates })), expected, `${quietDates}`);
+    for (const quietDates of [
+      ["01-01..12-30"],
+      ["2026-06-01..2027-12-30"],
+      ["2027-01-01..2027-06-30", "2027-07-02..2027-12-31"],
+    ])
+      assert.equal(problemOf(named({ quietDates })), null, `${quietDates}`);
+  });
+
+  test("of the later rule with the same name", () => {
+    const expected = "rules[1].name must differ from the names of the other rules";
+    assert.equal(problemOf(named({ name: "France " }), named({ name: "france" })), expected);
+  });
+
   test("of the later rule with the same id", () => {
     assert.equal(problemOf(FULL, named({}), FULL), "rules[2].id must differ from the ids of the other rules");
   });
