@@ -149,7 +149,7 @@ test("a stopped recovery says so, and a voided invoice is no longer due", async 
   await fail();
   await stage.stopRecovery();
   await matches(
-    `Recovery of EUR 49\\.00 was stopped by command line on ${TIME}\\. The first attempt failed: ${NO_MONEY}\\.`,
+    `Recovery of EUR 49\\.00 was stopped by the command line on ${TIME}\\. The first attempt failed: ${NO_MONEY}\\.`,
   );
   merchantId = (await stage.enter()).id;
   await fail();

@@ -24,17 +24,19 @@ const TIME = String.raw`\w{3} \d+ March, \d\d:\d\d`;
 test("headline, summary and history name a postponement and its actor while it holds", async () => {
   const until = new Date(stage.now().getTime() + 9 * DAY);
   await stage.postpone(until);
-  assert.match((await explain()).headline, new RegExp(` Retries are postponed until ${TIME} by command line\\.$`));
+  assert.match((await explain()).headline, new RegExp(` Retries are postponed until ${TIME} by the command line\\.$`));
   await stage.decide();
   const { headline, waiting, answerTo } = await explain();
   assert.match(
     headline,
-    new RegExp(` Retries are postponed until ${TIME} by command line\\. The next attempt is planned for ${TIME}\\.$`),
+    new RegExp(
+      ` Retries are postponed until ${TIME} by the command line\\. The next attempt is planned for ${TIME}\\.$`,
+    ),
   );
-  assert.match(waiting, new RegExp(`^for its time\\. .* Retries are postponed until ${TIME} by command line\\.$`));
+  assert.match(waiting, new RegExp(`^for its time\\. .* Retries are postponed until ${TIME} by the command line\\.$`));
   assert.match(
     answerTo("History"),
-    new RegExp(`^${TIME} {2}Retries were postponed until ${TIME} by command line\\.$`, "m"),
+    new RegExp(`^${TIME} {2}Retries were postponed until ${TIME} by the command line\\.$`, "m"),
   );
   stage.at(+until + MINUTE);
   const later = await explain();
@@ -46,16 +48,19 @@ test("the history names the actor of a retry at once, and says that it was reque
   stage.wait(HOUR);
   await stage.retryNow();
   const history = (await explain()).answerTo("History");
-  assert.match(history, /A retry at once was requested by command line\.$/m);
+  assert.match(history, /A retry at once was requested by the command line\.$/m);
   assert.match(history, new RegExp(`A retry on ${TIME} was requested by hand, and the request is on its way\\.$`, "m"));
 });
 
 test("the history, the headline and the reason of the end name the actor of a stop", async () => {
   await stage.stopRecovery();
   const { headline, answerTo } = await explain();
-  assert.match(headline, new RegExp(`^Recovery of EUR 49\\.00 was stopped by command line on ${TIME}\\.`));
-  assert.match(answerTo("History"), /Recovery was stopped by command line\.$/m);
-  assert.equal(answerTo("Why did it stop?"), "The case ended: command line stopped the recovery of this invoice.");
+  assert.match(headline, new RegExp(`^Recovery of EUR 49\\.00 was stopped by the command line on ${TIME}\\.`));
+  assert.match(answerTo("History"), /Recovery was stopped by the command line\.$/m);
+  assert.equal(
+    answerTo("Why did it stop?"),
+    "The case ended: the recovery of this invoice was stopped by the command line.",
+  );
 });
 
 test("the history has the requests of this invoice only", async () => {

@@ -127,7 +127,7 @@ function describeEnd(reason: EndReason, decisions: ExplainedCase["decisions"], s
 }
 
 /** Completes "The case ended:". */
-export const describeStop = (stopper: string) => `${stopper} stopped the recovery of this invoice.`;
+export const describeStop = (stopper: string) => `the recovery of this invoice was stopped by ${stopper}.`;
 
 const ENDED_BY_RULES = "a rule or the bank's decline ruled out another retry.";
 const ENDED_AS_UNLIKELY = "no allowed retry was worth its cost.";

@@ -4,7 +4,7 @@ import { cardBrandName, paymentMethodName } from "../../domain/payment-method-na
 import { findPlannedAction, removeZoneNames } from "../../explain/answers.ts";
 import { describeShadowAction, wouldAskCustomer } from "../../explain/customer-request-wording.ts";
 import type { ExplainedCase } from "../../explain/load-explained-case.ts";
-import { describeRequester, isRequestedByHand } from "../../explain/persons-requests.ts";
+import { describeRequester, isRequestedByHand, nameActor } from "../../explain/persons-requests.ts";
 import { describeAttempt } from "../../explain/story.ts";
 import type { PersonsRequest } from "../../tables/audit-log.ts";
 import type { ListedDelivery } from "../../tables/delivery-states.ts";
@@ -122,16 +122,19 @@ const INITIATOR_LABELS: Record<string, string> = {
 };
 
 /** Before its effect. */
-const requestEntry = ({ kind, at, actor, until }: PersonsRequest, clock: PageClock): LogEntry => ({
-  ...{ at, kind: "", rank: 2 },
-  title:
-    kind === "stopped"
-      ? "Recovery stopped by hand"
-      : kind === "retried"
-        ? "Retry requested by hand"
-        : html`Retries postponed${until && html` until ${clockTime(clock, until)}`}`,
-  note: `by ${actor}`,
-});
+function requestEntry(request: PersonsRequest, clock: PageClock): LogEntry {
+  const { kind, at, until } = request;
+  return {
+    ...{ at, kind: "", rank: 2 },
+    title:
+      kind === "stopped"
+        ? "Recovery stopped by hand"
+        : kind === "retried"
+          ? "Retry requested by hand"
+          : html`Retries postponed${until && html` until ${clockTime(clock, until)}`}`,
+    note: `by ${nameActor(request)}`,
+  };
+}
 
 function transactionEntry(t: ShownTransaction, history: InvoiceHistory): LogEntry {
   const paymentMethod = [
