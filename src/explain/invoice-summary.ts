@@ -30,7 +30,7 @@ export interface InvoiceSummary {
 export function summarizeInvoice(explained: ExplainedCase): InvoiceSummary {
   const zone = findCustomerZone(explained);
   const history = listStoryEvents(explained, zone);
-  const last = history.findLast(({ isEnd }) => !isEnd);
+  const last = history.findLast(({ isEnd, isRequest }) => !isEnd && !isRequest);
   const end = history.find(({ isEnd }) => isEnd);
   const lines: SummaryLine[] = [
     ...(last ? [{ label: "Last done" as const, sentence: `${formatTime(zone, last.at)}: ${last.words}` }] : []),

@@ -17,7 +17,12 @@ beforeEach(async () => {
 const explain = async () => {
   const explained = await explainInvoice(stage, merchantId, "inv_1");
   const { headline, lines } = summarizeInvoice(explained);
-  return { ...explained, headline: joinHeadline(headline), waiting: lines.at(-1)!.sentence };
+  return {
+    ...explained,
+    headline: joinHeadline(headline),
+    waiting: lines.at(-1)!.sentence,
+    lastDone: lines[0]!.sentence,
+  };
 };
 const TIME = String.raw`\w{3} \d+ March, \d\d:\d\d`;
 
@@ -50,6 +55,16 @@ test("the history names the actor of a retry at once, and says that it was reque
   const history = (await explain()).answerTo("History");
   assert.match(history, /A retry at once was requested by the command line\.$/m);
   assert.match(history, new RegExp(`A retry on ${TIME} was requested by hand, and the request is on its way\\.$`, "m"));
+});
+
+test("what was done last is the effect of a request, not the request: gateways may date the effect earlier", async () => {
+  stage.wait(HOUR);
+  await stage.retryNow();
+  const explained = await explainInvoice(stage, merchantId, "inv_1");
+  const requests = explained.requests.map((request) => ({ ...request, at: new Date(+request.at + 1_000) }));
+  assert.equal(requests.length, 1);
+  const { lines } = summarizeInvoice({ ...explained, requests });
+  assert.match(lines[0]!.sentence, /: A retry on .* was requested by hand/);
 });
 
 test("the history, the headline and the reason of the end name the actor of a stop", async () => {

@@ -18,6 +18,8 @@ interface StoryEvent {
   at: Date;
   words: string;
   isEnd?: true;
+  /** Made by a person, a key or a command. Its effect is an event of its own, and may have an earlier time: gateways round. */
+  isRequest?: true;
 }
 
 /** Returns the history of an invoice, oldest event first. */
@@ -26,7 +28,8 @@ export function listStoryEvents(
   zone: Zone,
 ): StoryEvent[] {
   const events: StoryEvent[] = transactions.map((t) => ({ at: t.createdAt, words: describeAttempt(t) }));
-  for (const request of requests) events.push({ at: request.at, words: describePersonsRequest(request, zone) });
+  for (const request of requests)
+    events.push({ at: request.at, words: describePersonsRequest(request, zone), isRequest: true });
   const isOver = recoveryCase !== null && recoveryCase.endedAt !== null;
   for (const action of actions)
     if (action.decidedAt) events.push({ at: action.decidedAt, words: describeAction(action, isOver, zone) });
