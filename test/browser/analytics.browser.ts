@@ -283,3 +283,23 @@ for (const colorScheme of ["light", "dark"] as const)
       await context.close();
     }
   });
+
+/** Tables that are wider than their card. Those in closed details are not drawn. */
+const OVERFLOWS = `[...document.querySelectorAll("main .card table")].filter((table) => table.checkVisibility()
+  && table.getBoundingClientRect().right > table.closest(".card").getBoundingClientRect().right + 1).length`;
+
+test("no table is wider than its card, from small laptops to wide screens", async () => {
+  for (const width of [1024, 1280, 1366, 1440]) {
+    const context = await stage.as("owner", { viewport: { width, height: 800 } });
+    const at = await context.newPage();
+    for (const path of [`/analytics?${SPAN}&currency=EUR`, `/overview?${SPAN}&currency=EUR`]) {
+      await at.goto(path);
+      assert.equal(await at.evaluate(OVERFLOWS), 0, `${path} at ${width}`);
+      assert.ok(
+        (await at.evaluate<number>("document.documentElement.scrollWidth - innerWidth")) <= 0,
+        `${path} at ${width}`,
+      );
+    }
+    await context.close();
+  }
+});

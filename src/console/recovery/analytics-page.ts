@@ -154,7 +154,7 @@ function nothingCard({ period, span, filters, now }: Asked, zone: string): Html 
   return html`<div class="card empty"><h2>Nothing to compare</h2><p>${why} Choose another period, or come back later.</p></div>`;
 }
 
-const LEGEND = html`<span class="legend only-wide"><span><svg viewBox="0 0 12 12"><rect class="c-bar" width="12" height="12" rx="2"/></svg>recovered</span><span><svg viewBox="0 0 12 12"><rect class="c-bar-soft" width="12" height="12" rx="2"/></svg>not</span><span><svg viewBox="0 0 12 12"><line class="c-range" x1="0" x2="12" y1="6" y2="6"/><circle class="c-point full" cx="6" cy="6" r="3"/></svg>rate and its 95% interval</span><span><svg viewBox="0 0 12 12"><line class="c-mean" x1="6" x2="6" y1="0" y2="12"/></svg>all invoices</span></span>`;
+const LEGEND = html`<span class="legend only-wide"><span class="share-bar"><svg viewBox="0 0 12 12"><rect class="c-bar" width="12" height="12" rx="2"/></svg>recovered</span><span class="share-bar"><svg viewBox="0 0 12 12"><rect class="c-bar-soft" width="12" height="12" rx="2"/></svg>not</span><span><svg viewBox="0 0 12 12"><line class="c-range" x1="0" x2="12" y1="6" y2="6"/><circle class="c-point full" cx="6" cy="6" r="3"/></svg>rate and its 95% interval</span><span><svg viewBox="0 0 12 12"><line class="c-mean" x1="6" x2="6" y1="0" y2="12"/></svg>all invoices</span></span>`;
 
 const money = (amount: bigint, view: ReportingView) => formatMoneyShort(amount, view.currency);
 
@@ -215,11 +215,11 @@ function mainTable({ rows, all }: Breakdown, asked: Asked, visit: Visit, overall
     !isOfRetries && head(column, COLUMN_NAMES[column], kind);
   const mean = overall.n === 0 || isOfRetries ? null : overall.recovered / overall.n;
   const line = (row: BreakdownRow) => html`<tr><th scope="row" class="a">${valueCell(row, by, asked, visit)}</th>
-${!isOfRetries && html`<td class="num b">${money(row.failed, view)}</td><td class="opt">${shareBar(Number(row.recoveredAmount), Number(row.failed), largest)}</td><td class="num opt">${money(row.recoveredAmount, view)}</td><td class="num soft">${money(row.failed - row.recoveredAmount, view)}</td>`}
+${!isOfRetries && html`<td class="num b">${money(row.failed, view)}</td><td class="share-bar">${shareBar(Number(row.recoveredAmount), Number(row.failed), largest)}</td><td class="num opt">${money(row.recoveredAmount, view)}</td><td class="num soft">${money(row.failed - row.recoveredAmount, view)}</td>`}
 ${rateCells(row, mean, labelOf(by, row.value, view))}<td class="num d">${formatCount(row.n)}${countUnit(isOfRetries, row.n)}</td></tr>\n`;
-  return html`<div class="card mb"><table class="rows sticky lean"><thead><tr>${head("value", DIMENSION_NAMES[by], "")}${moneyHead("failed")}${!isOfRetries && html`<th scope="col" class="opt"><span class="hidden">Failed and recovered as bars</span></th>`}${moneyHead("recovered", "num opt")}${moneyHead("left")}${head("rate", "Rate")}<th scope="col">Interval, 0 to 100%</th>${head("n", isOfRetries ? "Retries" : COLUMN_NAMES.n)}</tr></thead>
+  return html`<div class="card mb"><table class="rows sticky lean"><thead><tr>${head("value", DIMENSION_NAMES[by], "")}${moneyHead("failed")}${!isOfRetries && html`<th scope="col" class="share-bar"><span class="hidden">Failed and recovered as bars</span></th>`}${moneyHead("recovered", "num opt")}${moneyHead("left")}${head("rate", "Rate")}<th scope="col">Interval, 0 to 100%</th>${head("n", isOfRetries ? "Retries" : COLUMN_NAMES.n)}</tr></thead>
 <tbody>${sortBreakdown(rows, sort, isDescending).map(line)}</tbody>
-<tfoot><tr><th scope="row" class="a">All</th>${!isOfRetries && html`<td class="num b">${money(all.failed, view)}</td><td class="opt"></td><td class="num opt">${money(all.recoveredAmount, view)}</td><td class="num">${money(all.failed - all.recoveredAmount, view)}</td>`}<td class="num c">${formatShare(all.recovered, all.n)} ${all.interval && html`<small>${formatShareRange(all.interval)}</small>`}</td><td class="e"></td><td class="num d">${formatCount(all.n)}</td></tr></tfoot></table></div>`;
+<tfoot><tr><th scope="row" class="a">All</th>${!isOfRetries && html`<td class="num b">${money(all.failed, view)}</td><td class="share-bar"></td><td class="num opt">${money(all.recoveredAmount, view)}</td><td class="num">${money(all.failed - all.recoveredAmount, view)}</td>`}<td class="num c">${formatShare(all.recovered, all.n)} ${all.interval && html`<small>${formatShareRange(all.interval)}</small>`}</td><td class="e"></td><td class="num d">${formatCount(all.n)}</td></tr></tfoot></table></div>`;
 }
 
 /** On a phone there are no heads. */

@@ -242,9 +242,11 @@ function figures(data: OverviewData, { person: { zone } }: Visit): Html {
           ? [`An invoice counts ${maturityDays} days after it failed.`]
           : [
               html`<span title="95% interval">${formatShareRange(rate.interval!)}</span>, of ${countOf(rate.n)} that failed ${periodWords(matureSpan, zone)}`,
-              past.n === 0
-                ? "Younger invoices may still be paid."
-                : `Before: ${formatShare(past.recovered, past.n)}. ${rateChange(rate, past, data.designEffect)}`,
+              ...(past.n > 0
+                ? [`Before: ${formatShare(past.recovered, past.n)}. ${rateChange(rate, past, data.designEffect)}`]
+                : matureSpan.to < period.to
+                  ? ["Younger invoices may still be paid."]
+                  : []),
             ],
     },
     {
@@ -301,7 +303,7 @@ function currencyCard(data: OverviewData, { path, query, person: { zone } }: Vis
   return card(
     {
       title: "By currency",
-      side: html`<a href="/analytics">More splits in Analytics</a>`,
+      side: html`<a href="${withQuery("/analytics", query, {})}">More splits in Analytics</a>`,
       kind: "mb",
       foot: html`The rate counts invoices that ${data.matureSpan.from < data.matureSpan.to && html`failed ${periodWords(data.matureSpan, zone)} and `}are at least ${data.maturityDays} days old: younger ones may still be paid. Invoices of the holdout count nowhere on this page.`,
     },

@@ -46,7 +46,7 @@ function rulesTable({ rules, totals, leftOut }: ShownRules): Html {
     "Recovery rules",
     [
       { head: "No.", cell: ({ rule }) => rule?.number },
-      { head: "Rule", cell: ({ rule }) => (rule ? html`<b>${rule.name}</b>` : "All others") },
+      { head: "Rule", cell: ({ rule }) => (rule ? html`<div class="long"><b>${rule.name}</b></div>` : "All others") },
       {
         head: "If",
         cell: ({ rule }) => html`<div class="long">${rule ? describeConditions(rule.conditions) : ""}</div>`,
@@ -57,7 +57,7 @@ function rulesTable({ rules, totals, leftOut }: ShownRules): Html {
           html`<div class="long">${rule ? describeOutcome(rule) : "as in the settings"}${rule?.leaveOut && html`, ${leftOutWords(rule, leftOut)}`}</div>`,
       },
       { head: "Open", cell: ({ openCases }) => formatCount(openCases), numeric: true },
-      { head: "Money", cell: moneyCell, numeric: true },
+      { head: "Money", cell: (row) => html`<div class="long">${moneyCell(row)}</div>`, numeric: true },
       { head: "", cell: ({ rule }) => rule && html`<a class="button small" href="${PATH}?edit=${rule.id}">Edit</a>` },
     ],
     [...rules.map(rowOf), rowOf(null)],

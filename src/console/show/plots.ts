@@ -27,7 +27,7 @@ const BARS_HEIGHT = 236;
 const BARS_ROOF = 14;
 const AXIS_HEIGHT = 26;
 /** More labels would touch each other. */
-const LABELS_MAX = 14;
+const LABELS_MAX = 12;
 
 /** One bar a step, with the period before as a dashed outline. Bars begin at zero. */
 export function stepBars(label: string, bars: readonly StepBar[], textOf: (value: number) => string): Html {
