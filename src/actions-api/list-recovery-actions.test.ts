@@ -157,7 +157,7 @@ test("an invalid, unknown or repeated parameter gets a 400 that names it", async
     ["orderDirection=ASC", "orderDirection"],
     ["cardCountry=de", "cardCountry"],
     ["currency=EURO", "currency"],
-    ["invoiceId=a%00b", "invoiceId"],
+    ...Object.keys(PARAMETERS).map((name): [string, string] => [`${name}=a%00b`, name]),
     [`customerId=${"x".repeat(256)}`, "customerId"],
     ["type=RETRY", "type"],
     ["status=RECOVERY_ACTION_STATUS_DONE", "status"],

@@ -92,6 +92,11 @@ test("wrong parameters are refused by name, and a key needs the permission", asy
     ["?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", /^from must be before to/],
     ["?from=2001-01-02T00:00:00Z", /^from must be at most 1100 days before to/],
     ["?timeZone=Mars", /^timeZone must be an IANA time zone/],
+    ["?currency=eur", /^currency must be three capital letters/],
+    ...(["reason", "code", "method", "country", "issuer", "plan", "amount", "currency", "timeZone"] as const).map(
+      (name) => [`?${name}=a%00`, new RegExp(`^${name} must not hold control characters$`)] as const,
+    ),
+    ["?plan=a%0Ab", /^plan must not hold control characters/],
     ["?colour=red", /^colour is not a parameter/],
     ["?by=reason&by=code", /^by occurs more than once/],
   ] as const) {

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from "fastify";
+import { CONTROL_CHARACTER } from "../domain/display-text.ts";
 import { DAY_MS } from "../domain/durations.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
 import type { Api } from "../http/api.ts";
@@ -34,10 +35,17 @@ export interface AnalyticsQuery {
 
 const DEFAULT_DAYS = 84;
 
-/** @throws ApiError that names the parameter */
-export function parseAnalyticsQuery(params: URLSearchParams, now: Date): AnalyticsQuery {
+/**
+ * @param nameOf  how messages write a parameter's name
+ * @throws ApiError that names the parameter
+ */
+export function parseAnalyticsQuery(
+  params: URLSearchParams,
+  now: Date,
+  nameOf = (name: string) => name,
+): AnalyticsQuery {
   const wrong = (field: string, message: string) =>
-    new ApiError(400, `${field} ${message}`, { problems: [{ field, rule: message }] });
+    new ApiError(400, `${nameOf(field)} ${message}`, { problems: [{ field, rule: message }] });
   const filters: CaseFilters = {};
   const values = new Map<string, string>();
   for (const [name, value] of params) {
@@ -46,7 +54,10 @@ export function parseAnalyticsQuery(params: URLSearchParams, now: Date): Analyti
     else if (["by", "from", "to", "timeZone"].includes(name)) values.set(name, value);
     else throw wrong(name, "is not a parameter of this operation");
     if (value.length > 255) throw wrong(name, "must have at most 255 characters");
+    if (CONTROL_CHARACTER.test(value)) throw wrong(name, "must not hold control characters");
   }
+  if (filters.currency !== undefined && !/^[A-Z]{3}$/.test(filters.currency))
+    throw wrong("currency", "must be three capital letters, such as EUR");
   const by = BREAKDOWN_DIMENSIONS.find((each) => each === (values.get("by") ?? "reason"));
   if (by === undefined) throw wrong("by", `must be one of ${BREAKDOWN_DIMENSIONS.join(", ")}`);
   const time = (name: "from" | "to", usual: Date): Date => {
@@ -57,9 +68,9 @@ export function parseAnalyticsQuery(params: URLSearchParams, now: Date): Analyti
   };
   const to = time("to", now);
   const from = time("from", new Date(to.getTime() - DEFAULT_DAYS * DAY_MS));
-  if (from >= to) throw wrong("from", "must be before to");
+  if (from >= to) throw wrong("from", `must be before ${nameOf("to")}`);
   if (to.getTime() - from.getTime() > ANALYTICS_DAYS_MAX * DAY_MS)
-    throw wrong("from", `must be at most ${ANALYTICS_DAYS_MAX} days before to`);
+    throw wrong("from", `must be at most ${ANALYTICS_DAYS_MAX} days before ${nameOf("to")}`);
   const timeZone = values.get("timeZone") ?? "UTC";
   if (!isTimeZone(timeZone)) throw wrong("timeZone", "must be an IANA time zone such as Europe/Berlin");
   return { by, from, to, filters, timeZone };

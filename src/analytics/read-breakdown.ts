@@ -2,7 +2,7 @@ import type { ConfidenceInterval } from "../backtest/confidence-intervals.ts";
 import type { Tx } from "../postgres/database.ts";
 import type { CaseFilters, RecoverySum } from "../tables/recovery-sums.ts";
 import { type BreakdownDimension, valueLabel } from "./dimension-labels.ts";
-import { rateInterval } from "./recovery-breakdown.ts";
+import { compareValues, rateInterval } from "./recovery-breakdown.ts";
 import { matureSpan, sumSplit } from "./split-sums.ts";
 
 /** One value in one currency. Retries have no currency: those rows count executed retries. */
@@ -29,6 +29,9 @@ export interface RecoveryBreakdown {
   rows: RecoveryBreakdownRow[];
 }
 
+/** Their values have an order of their own; the others are sorted as text. */
+const IN_ORDER: ReadonlySet<BreakdownDimension> = new Set(["amount", "attempt", "hour", "cohort"]);
+
 /** Reads recovery by one dimension, for invoices that first failed in a span and are old enough to count. */
 export async function readRecoveryBreakdown(
   tx: Tx,
@@ -39,8 +42,9 @@ export async function readRecoveryBreakdown(
   const { by, filters, timeZone } = query;
   const span = await matureSpan(tx, merchantId, query, false, now);
   const sums = await sumSplit(tx, merchantId, by, span, filters, timeZone);
+  const rows = IN_ORDER.has(by) ? sums.toSorted(compareValues) : sums;
   const { from, to, maturityDays, designEffect } = span;
-  return { by, from, to, maturityDays, rows: sums.map((sum) => toApiRow(by, sum, designEffect)) };
+  return { by, from, to, maturityDays, rows: rows.map((sum) => toApiRow(by, sum, designEffect)) };
 }
 
 function toApiRow(by: BreakdownDimension, sum: RecoverySum, designEffect: number): RecoveryBreakdownRow {

@@ -65,13 +65,18 @@ const SORT_KEYS: Readonly<Record<Exclude<BreakdownSort, "value">, (row: Breakdow
   n: ({ n }) => n,
 };
 
+const numeric = new Intl.Collator("en", { numeric: true });
+/** By number, for values that hold one. */
+export const compareValues = (one: { value: string }, other: { value: string }): number =>
+  numeric.compare(one.value, other.value);
+
 export function sortBreakdown(
   rows: readonly BreakdownRow[],
   sort: BreakdownSort,
   isDescending: boolean,
 ): BreakdownRow[] {
   const compare = (one: BreakdownRow, other: BreakdownRow): number => {
-    if (sort === "value") return one.value.localeCompare(other.value, "en", { numeric: true });
+    if (sort === "value") return compareValues(one, other);
     const [a, b] = [SORT_KEYS[sort](one), SORT_KEYS[sort](other)];
     return a < b ? -1 : a > b ? 1 : 0;
   };

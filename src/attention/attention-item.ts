@@ -38,7 +38,7 @@ export interface AttentionItem {
   count: number | null;
   /** Due on these rows' open invoices, by currency. */
   money: readonly CurrencySum[];
-  /** Since when it is so, or the oldest row's date. In service time. */
+  /** When the matter began, or the oldest row's date. In service time. */
   since: Date | null;
   title: string;
   detail: string;

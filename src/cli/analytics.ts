@@ -32,7 +32,13 @@ export const analytics: Command = {
       if (values.json) context.print(JSON.stringify(toAnalyticsJson(found)));
       else if (found.rows.length === 0)
         context.print(`Nothing to show: an invoice counts ${found.maturityDays} days after it failed.`);
-      else for (const line of formatTable(HEADINGS, found.rows.map(tableRow))) context.print(line);
+      else {
+        const cells = [HEADINGS, ...found.rows.map(tableRow)];
+        const [headings, ...rows] = found.rows.some(isInvoices)
+          ? cells
+          : cells.map((row) => row.slice(0, MONEY_COLUMN));
+        for (const line of formatTable(headings!, rows)) context.print(line);
+      }
       return EXIT_CODES.ok;
     }),
 };
@@ -40,14 +46,20 @@ export const analytics: Command = {
 function readQuery(values: OptionValues, now: Date) {
   const given = PARAMETERS.filter((name) => values[name] !== undefined);
   try {
-    return parseAnalyticsQuery(new URLSearchParams(given.map((name) => [name, String(values[name])])), now);
+    const params = new URLSearchParams(given.map((name) => [name, String(values[name])]));
+    const currency = params.get("currency");
+    if (currency !== null) params.set("currency", currency.toUpperCase());
+    return parseAnalyticsQuery(params, now, (name) => `--${name}`);
   } catch (error) {
-    if (error instanceof ApiError) throw new UsageError(`--${error.message}`);
+    if (error instanceof ApiError) throw new UsageError(`${error.message}.`);
     throw error;
   }
 }
 
 const HEADINGS = ["", "COUNT", "RECOVERED", "RATE", "FAILED", "MONEY RECOVERED"];
+/** The first one. Retries have no amounts. */
+const MONEY_COLUMN = HEADINGS.indexOf("FAILED");
+const isInvoices = ({ currency }: RecoveryBreakdownRow) => currency !== undefined;
 const percent = (share: number) => `${(100 * share).toFixed(1)}%`;
 const tableRow = (row: RecoveryBreakdownRow) => [
   row.label,

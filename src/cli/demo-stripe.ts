@@ -12,6 +12,7 @@ import { changeMerchant, createMerchant } from "../merchants/merchant-settings.t
 import { ROLES, type RunningService, start } from "../start.ts";
 import { type CommandContext, CommandFailure, EXIT_CODES } from "./command.ts";
 import { openConnectorSocket } from "./connector-socket.ts";
+import { printDemoCommands } from "./demo-commands.ts";
 import { runStripeConnector } from "./run-stripe-connector.ts";
 import { setupInstructions } from "./setup-link.ts";
 import { storeConnection } from "./store-connection.ts";
@@ -145,6 +146,7 @@ async function printPlaces(context: CommandContext, running: RunningService, set
   context.print(`Dunlin       ${settings.baseUrl}   data ${settings.dataDir}`);
   const setup = await setupInstructions(context, running, settings);
   if (setup) context.print(`Console      ${setup}`);
+  printDemoCommands(context);
   context.print(
     `Clock        one day takes ${Math.round((DAY_S / rate) * 10) / 10} s   Ctrl-C stops and prints a summary`,
   );

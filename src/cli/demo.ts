@@ -18,6 +18,7 @@ import { countAttemptsByEvent } from "../tables/delivery-counts.ts";
 import { findMerchantTrainingState } from "../tables/learned-models.ts";
 import { type Command, type CommandContext, CommandFailure, EXIT_CODES, integerOption } from "./command.ts";
 import { compareLogs } from "./compare-logs.ts";
+import { demoCommandPrefix, printDemoCommands } from "./demo-commands.ts";
 import { runStripeDemo } from "./demo-stripe.ts";
 import { createKey } from "./key-commands.ts";
 import { setupInstructions } from "./setup-link.ts";
@@ -116,9 +117,6 @@ async function createDemoSettings({ settings, print, log }: CommandContext, rate
   return { ...settings, dataDir, databaseUrl: null, clockRate: rate };
 }
 
-const commandPrefixOf = ({ databaseUrl, dataDir }: Settings) =>
-  `${databaseUrl ? "DATABASE_URL= " : ""}DUNLIN_DATA="${demoFolderOf(dataDir)}" npx dunlin`;
-
 async function startMerchant(
   context: CommandContext,
   running: RunningService,
@@ -144,8 +142,11 @@ async function startMerchant(
   context.print(`Key file     ${keyPath}`);
   const setup = await setupInstructions(context, running, settings);
   if (setup && caPath)
-    context.print(`Browser      shows a certificate warning; to remove it: ${commandPrefixOf(context.settings)} trust`);
+    context.print(
+      `Browser      shows a certificate warning; to remove it: ${demoCommandPrefix(context.settings)} trust`,
+    );
   if (setup) context.print(`Console      ${setup}`);
+  printDemoCommands(context);
   context.print(`Merchant     ${merchant.name}, webhooks to ${shop.webhookUrl}`);
   const ca = caPath ? readFileSync(caPath, "utf8") : undefined;
   shop.start(createClient({ baseUrl: settings.baseUrl, apiKey, ...(ca ? { ca } : {}) }));
@@ -178,7 +179,7 @@ async function learningLines(shop: DemoMerchantRun, { db, ports }: Store, mercha
   const explained = invoiceId === undefined ? null : await loadExplainedCase(db, merchantId, invoiceId, ports.now());
   if (!explained) return lines;
   lines.push("Part of the explanation of one invoice. To see all of it, run:");
-  lines.push(`  ${commandPrefixOf(settings)} explain ${invoiceId}`);
+  lines.push(`  ${demoCommandPrefix(settings)} explain ${invoiceId}`);
   for (const { question, answer } of buildExplanation(explained))
     if (EXPLAINED_QUESTIONS.includes(question)) lines.push(`  ${question}`, ...answer.map((line) => `    ${line}`));
   return lines;

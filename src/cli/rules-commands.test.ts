@@ -48,6 +48,9 @@ test("rules of a file are tested, stored and listed, for the merchant alone", as
   assert.match(await runAndCapture(db, rulesList, values, []), /^No recovery rules: /);
   assert.equal(await runAndCapture(db, rulesSet, values, []), "Stored 2 rules. Open cases are decided again.");
   assert.match(await runAndCapture(db, rulesList, values, []), /^2 {3}France +card country FR +14 days, /m);
+  writeFileSync(file, JSON.stringify({ rules: [{ name: "all", budget: 3 }, ...RULES] }));
+  const behind = await runAndCapture(db, rulesTest, values, []);
+  assert.match(behind, /^Note: rule 2 never applies: rule 1 fits every invoice\.\nNote: rule 3 never applies/m);
   const json = await runAndCapture(db, rulesList, { ...values, json: true }, []);
   writeFileSync(file, json);
   assert.equal(await runAndCapture(db, rulesSet, { ...values, json: true }, []), json);

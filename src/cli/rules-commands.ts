@@ -6,7 +6,7 @@ import { type ProposedRule, parseRecoveryRules } from "../merchants/parse-recove
 import { changeRecoveryRules } from "../merchants/recovery-rules.ts";
 import { toRuleJson } from "../merchants/rule-json.ts";
 import { describeConditions, describeOutcome } from "../merchants/rules-wording.ts";
-import { type SegmentTotal, testRules } from "../merchants/test-recovery-rules.ts";
+import { type RulesTest, type SegmentTotal, testRules } from "../merchants/test-recovery-rules.ts";
 import { listRecoveryRules } from "../tables/recovery-rules.ts";
 import {
   type Command,
@@ -90,11 +90,8 @@ export const rulesTest: Command = {
 const NO_RULES =
   "No recovery rules: the settings hold for every invoice. To store some: npx dunlin rules set --file rules.json";
 
-const rulesTable = (
-  rules: readonly Omit<NumberedRule, "id">[],
-  { rules: totals, others }: { rules: readonly SegmentTotal[]; others: SegmentTotal },
-) =>
-  formatTable(
+const rulesTable = (rules: readonly Omit<NumberedRule, "id">[], { rules: totals, others, notes }: RulesTest) => [
+  ...formatTable(
     ["NO", "RULE", "FITS", "OUTCOME", "OPEN", "MONEY"],
     [
       ...rules.map((rule, index) => [
@@ -103,7 +100,9 @@ const rulesTable = (
       ]),
       ["", "all others", "", "as in the settings", ...totalCells(others)],
     ],
-  );
+  ),
+  ...notes.map((note) => `Note: ${note}.`),
+];
 
 const totalCells = ({ openCases, amounts }: SegmentTotal) => [
   String(openCases),

@@ -148,3 +148,40 @@ test("accepted forms and downloads leave no error in the log", async () => {
   const errors = at.api.lines.slice(begin).filter((line) => JSON.parse(line).level >= 40);
   assert.deepEqual(errors, []);
 });
+
+test("a control character in an address is refused, and the page names the parameter", async () => {
+  const owner = await at.as("owner");
+  const parameters: Record<string, string[]> = {
+    "/analytics": ["reason", "code", "method", "country", "issuer", "plan", "amount", "currency", "by", "from"],
+    "/analytics.csv": ["code", "plan"],
+    "/invoices": ["q", "customerId", "subscriptionId", "invoiceId", "currency", "leftOutBy", "before"],
+    "/actions": ["q", "invoiceId", "customerId", "cardCountry", "currency", "status", "after", "back"],
+    "/deliveries": ["q", "invoiceId", "after", "back", "before"],
+    "/org/audit": ["actor", "noun", "before"],
+    "/search": ["q", "after", "back"],
+    "/decisions.csv": ["invoiceId"],
+    "/requests": ["show", "before"],
+    "/overview": ["period", "currency"],
+    "/shadow": ["page"],
+    "/experiments": ["page"],
+  };
+  for (const [path, names] of Object.entries(parameters))
+    for (const name of names)
+      for (const character of ["%00", "a%07b"]) {
+        const reply = await owner.get(`${path}?${name}=${character}`);
+        assert.equal(reply.statusCode, 400, `${path}?${name}=${character}`);
+        assert.ok(reply.body.includes(name), `${path}?${name}=${character}`);
+      }
+  for (const path of ["/invoices/%00", "/deliveries/%00", "/experiments/%00", "/deliveries/replay/%00"]) {
+    const reply = await owner.get(path);
+    assert.equal(reply.statusCode, 404, path);
+  }
+  for (const path of [
+    "/join?t=%00",
+    "/sign-in?next=%00",
+    "/account?done=%00",
+    "/connection?done=%00",
+    "/org/api_keys/%00",
+  ])
+    assert.notEqual((await owner.get(path)).statusCode, 500, path);
+});

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { countAttention } from "../attention/list-attention.ts";
+import { CONTROL_CHARACTER } from "../domain/display-text.ts";
 import { ROLE_OPERATIONS, type RoleOperation } from "../domain/role.ts";
 import type { Pages } from "../http/api.ts";
 import { answerPageError } from "./answer-page-error.ts";
@@ -21,7 +22,7 @@ import { html } from "./html.ts";
 import { apiKeyRoutes } from "./org/api-key-routes.ts";
 import { auditRoutes } from "./org/audit-page.ts";
 import { memberRoutes } from "./org/member-routes.ts";
-import { PageError } from "./page-error.ts";
+import { notFoundError, PageError } from "./page-error.ts";
 import { renderPage, renderSignedOutPage } from "./page-layout.ts";
 import { accountRoutes } from "./people/account-page.ts";
 import { joinRoutes } from "./people/join-pages.ts";
@@ -90,6 +91,7 @@ function consoleRoutes(options: ConsoleOptions) {
         const visit = await findVisit(options, request, reply);
         if (visit === null) return redirectToSignIn(request, reply);
         request.page = { merchantId: visit.merchantId };
+        if (Object.values(visit.params).some((text) => CONTROL_CHARACTER.test(text))) throw notFoundError("page");
         if (operation !== null && !visit.may(operation))
           throw new PageError(
             403,

@@ -1,3 +1,4 @@
+import { CONTROL_CHARACTER } from "../domain/display-text.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
 import { PageError } from "./page-error.ts";
 
@@ -20,6 +21,7 @@ export function parsePageQuery<Readers extends Record<string, ParameterReader<un
     if (!reader) throw new PageError(400, `This page has no parameter "${name}".`, name);
     if (query.getAll(name).length > 1) throw new PageError(400, `The address contains "${name}" more than once.`, name);
     if (text === "") continue;
+    if (CONTROL_CHARACTER.test(text)) throw new PageError(400, `"${name}" must not hold control characters.`, name);
     const value = reader(text);
     if (isInvalidParameter(value)) throw new PageError(400, `"${name}" ${value.wrong}.`, name);
     values[name] = value;
@@ -36,7 +38,9 @@ export const enumReader =
     choices.find((each) => each === text) ?? { wrong: `must be one of ${choices.join(", ")}` };
 
 export const identifierReader: ParameterReader<string> = (text) =>
-  text.length <= 255 && !/\p{Cc}/u.test(text) ? text : { wrong: "must be an identifier of 1 to 255 characters" };
+  text.length <= 255 && !CONTROL_CHARACTER.test(text)
+    ? text
+    : { wrong: "must be an identifier of 1 to 255 characters" };
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export const isUuid = (text: string) => UUID.test(text);

@@ -29,7 +29,12 @@ test("a view is a list's address under a name, for the person who saved it, unti
   };
   const saved = await ada.post("/views", view);
   assert.equal(saved.statusCode, 303);
-  assert.equal(saved.headers.location, "/actions?cardCountry=DE&orderBy=updated_at");
+  const confirmed = "/actions?cardCountry=DE&orderBy=updated_at&saved=German+%3Cb%3Ecards%3C%2Fb%3E";
+  assert.equal(saved.headers.location, confirmed);
+  const after = (await ada.get(confirmed)).body;
+  assert.match(after, /role="status">The view “German &lt;b&gt;cards&lt;\/b&gt;” is saved\./);
+  assert.match(after, /aria-current="true">German &lt;b&gt;/);
+  assert.doesNotMatch((await ada.get("/actions?saved=Another")).body, /is saved/);
   await ada.post("/views", { path: "/actions", name: "All", query: "" });
   const actions = async (browser: typeof ada) => viewsOn((await browser.get("/actions")).body);
   assert.deepEqual(await actions(ada), [
@@ -40,8 +45,14 @@ test("a view is a list's address under a name, for the person who saved it, unti
   assert.deepEqual(viewsOn((await ada.get("/invoices")).body), [], "another list");
   const current = (await ada.get("/actions?cardCountry=DE&orderBy=updated_at")).body;
   assert.match(current, /aria-current="true">German &lt;b&gt;/);
-  await ada.post("/views", { path: "/actions", name: "All", query: "currency=EUR" });
-  assert.deepEqual((await actions(ada))[0], ["All", "/actions?currency=EUR"], "the same name replaces");
+  const same = { path: "/actions", name: "all", query: "currency=EUR" };
+  const asked = await ada.post("/views", same);
+  assert.equal(asked.statusCode, 409);
+  assert.match(asked.body, /You have a view “All” already\.[\s\S]*name="replace" value="All">Replace “All”</);
+  assert.deepEqual((await actions(ada))[0], ["All", "/actions"], "nothing is replaced without a word");
+  await ada.post("/views", { ...same, replace: "All" });
+  assert.deepEqual((await actions(ada))[0], ["all", "/actions?currency=EUR"]);
+  await ada.post("/views", { ...same, name: "All", replace: "all" });
   await bob.post("/views/delete", { path: "/actions", name: "All" });
   assert.equal((await actions(ada)).length, 2, "others cannot delete it");
   const deleted = await ada.post("/views/delete", { path: "/actions", name: "All", query: "currency=EUR" });
@@ -56,12 +67,26 @@ test("a view without a name, of another page or beyond the limit is refused", as
     [{ path: "/actions", name: "x".repeat(61), query: "" }, 400],
     [{ path: "https://elsewhere.example/", name: "x", query: "" }, 400],
     [{ path: "/actions", name: "x", query: `q=${"x".repeat(5_000)}` }, 400],
-  ] as const)
-    assert.equal((await ada.post("/views", view)).statusCode, status, view.path + view.name);
+    [{ path: "/actions", name: "ab\u202edc", query: "q=x" }, 400],
+  ] as const) {
+    const refused = await ada.post("/views", view);
+    assert.equal(refused.statusCode, status, view.path + view.name);
+    if (view.path === "/actions") assert.match(refused.body, /id="name-problem" class="bad">T[\s\S]*href="\/actions/);
+  }
+  for (const list of ["/actions", "/invoices", "/deliveries"])
+    assert.match(
+      (await ada.get(String((await ada.post("/views", { path: list, name: "n", query: "" })).headers.location))).body,
+      /“n” is saved/,
+    );
+  await ada.post("/views/delete", { path: "/deliveries", name: "n" });
   for (let n = 0; n < 30; n++)
     assert.equal((await ada.post("/views", { path: "/deliveries", name: `view ${n}`, query: "" })).statusCode, 303);
   assert.equal((await ada.post("/views", { path: "/deliveries", name: "one more", query: "" })).statusCode, 409);
-  assert.equal((await ada.post("/views", { path: "/deliveries", name: "view 3", query: "code=500" })).statusCode, 303);
+  assert.equal(
+    (await ada.post("/views", { path: "/deliveries", name: "view 3", query: "code=500", replace: "view 3" }))
+      .statusCode,
+    303,
+  );
   assert.equal((await ada.post("/views", { path: "/invoices", name: "another list", query: "" })).statusCode, 303);
 });
 

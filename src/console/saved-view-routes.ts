@@ -1,8 +1,11 @@
-import { deleteView, listSavedViews, saveView } from "../tables/saved-views.ts";
+import { deleteView, listSavedViews, type SavedView, saveView } from "../tables/saved-views.ts";
 import { type Console, redirectTo } from "./console.ts";
-import type { Html } from "./html.ts";
+import { html } from "./html.ts";
 import { PageError } from "./page-error.ts";
-import { filtersOf } from "./show/list-page.ts";
+import type { Page } from "./page-layout.ts";
+import { withQuery } from "./page-query.ts";
+import { formField, formNotice, hiddenFields } from "./show/form-fields.ts";
+import { filtersOf, type ListViews, SAVED } from "./show/list-page.ts";
 import { savedViewMenu } from "./show/saved-view-menu.ts";
 import type { Visit } from "./visit.ts";
 
@@ -15,18 +18,63 @@ const VIEWS_MAX = 30;
 export function savedViewRoutes({ post, ports }: Console) {
   post("/views", null, async (visit) => {
     const { db, merchantId, person, form, reply } = visit;
-    const { path, query, href } = readList(form);
+    const list = readList(form);
+    const { path, query } = list;
     const name = readName(form);
-    if (query.length > QUERY_CHARACTERS_MAX) throw new PageError(400, "This view has too many filters to be saved.");
-    if (!(await saveView(db, merchantId, person.id, path, { name, query }, ports.now(), VIEWS_MAX)))
-      throw new PageError(409, `A list can have ${VIEWS_MAX} views. Delete one first.`);
-    return redirectTo(reply, href);
+    const problem = findProblem(name, query);
+    if (problem !== null) return viewPage(list, name, problem, null);
+    const namesake = findNamesake(await listSavedViews(db, merchantId, person.id, path), name);
+    if (namesake !== null && form.get("replace") !== namesake)
+      return viewPage(
+        list,
+        name,
+        `You have a view “${namesake}” already. Choose another name, or replace it.`,
+        namesake,
+      );
+    const isSaved = await db.transaction(async (tx) => {
+      if (namesake !== null) await deleteView(tx, merchantId, person.id, path, namesake);
+      return saveView(tx, merchantId, person.id, path, { name, query }, ports.now(), VIEWS_MAX);
+    });
+    if (!isSaved) return viewPage(list, name, `A list can have ${VIEWS_MAX} views. Delete one first.`, null, 409);
+    return redirectTo(reply, withQuery(path, new URLSearchParams(query), { [SAVED]: name }));
   });
   post("/views/delete", null, async ({ db, merchantId, person, form, reply }) => {
     const { path, href } = readList(form);
     await deleteView(db, merchantId, person.id, path, readName(form));
     return redirectTo(reply, href);
   });
+}
+
+/** Names that differ only by case would look alike. */
+const findNamesake = (views: readonly SavedView[], name: string) =>
+  views.find((each) => each.name.toLowerCase() === name.toLowerCase())?.name ?? null;
+
+/** They would show the name in another order. */
+const BIDIRECTIONAL_CONTROL = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+
+function findProblem(name: string, query: string): string | null {
+  if (name === "" || name.length > NAME_CHARACTERS_MAX)
+    return `The name must have 1 to ${NAME_CHARACTERS_MAX} characters.`;
+  if (/\p{Cc}/u.test(name) || BIDIRECTIONAL_CONTROL.test(name))
+    return "The name contains a character that cannot be seen, such as one that changes the direction of text. Type it again.";
+  return query.length > QUERY_CHARACTERS_MAX ? "This view has too many filters to be saved." : null;
+}
+
+/** The form again, with what was typed. @param namesake  the view that it can replace */
+function viewPage(
+  { path, query, href }: ReturnType<typeof readList>,
+  name: string,
+  problem: string,
+  namesake: string | null,
+  status = namesake === null ? 400 : 409,
+): Page {
+  return {
+    title: "Save a view",
+    status,
+    body: html`<form method="post" action="/views" class="card rule-form">${hiddenFields({ path, query })}
+${formField({ label: "Save these filters as", name: "name", value: name, required: true, maxlength: NAME_CHARACTERS_MAX, problem })}
+<p class="form-buttons"><button class="main">Save</button>${namesake !== null && html`<button name="replace" value="${namesake}">Replace “${namesake}”</button>`}<a href="${href}">Cancel</a></p></form>`,
+  };
 }
 
 function readList(form: URLSearchParams) {
@@ -36,13 +84,14 @@ function readList(form: URLSearchParams) {
   return { path, query, href: query === "" ? path : `${path}?${query}` };
 }
 
-function readName(form: URLSearchParams): string {
-  const name = (form.get("name") ?? "").trim();
-  if (name === "" || name.length > NAME_CHARACTERS_MAX || /\p{Cc}/u.test(name))
-    throw new PageError(400, `The name must have 1 to ${NAME_CHARACTERS_MAX} characters.`, "name");
-  return name;
-}
+const readName = (form: URLSearchParams) => (form.get("name") ?? "").trim();
 
-export async function loadViewMenu({ db, merchantId, person, path, query }: Visit): Promise<Html> {
-  return savedViewMenu(await listSavedViews(db, merchantId, person.id, path), path, query);
+/** The menu of a list's views, and the confirmation of a save. */
+export async function loadViewMenu({ db, merchantId, person, path, query }: Visit): Promise<ListViews> {
+  const views = await listSavedViews(db, merchantId, person.id, path);
+  const saved = views.find(({ name }) => name === query.get(SAVED));
+  return {
+    menu: savedViewMenu(views, path, query),
+    notice: saved && formNotice("good", `The view “${saved.name}” is saved. You find it under Views.`),
+  };
 }

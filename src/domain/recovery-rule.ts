@@ -75,5 +75,14 @@ function fits(conditions: RuleConditions, facts: RuleFacts): boolean {
 const isAmong = (values: readonly string[] | undefined, value: string | null) =>
   values === undefined || (value !== null && values.includes(value));
 
+/** "rule 3 never applies: rule 1 fits every invoice", for each rule behind one without conditions. */
+export function describeRulesThatNeverApply(rules: readonly Pick<RecoveryRule, "conditions">[]): string[] {
+  const first = rules.findIndex(({ conditions }) => Object.values(conditions).every((value) => value === undefined));
+  if (first < 0) return [];
+  return rules
+    .slice(first + 1)
+    .map((_, index) => `rule ${first + index + 2} never applies: rule ${first + 1} fits every invoice`);
+}
+
 /** "Your rule 3, “France”," as the subject of a sentence. */
 export const nameRule = ({ number, name }: Pick<NumberedRule, "number" | "name">) => `Your rule ${number}, “${name}”,`;

@@ -6,6 +6,7 @@ import { outageWaitEnd } from "./detect-outage.ts";
 import type { CustomerHistory } from "./infer-posterior.ts";
 import { formatZonedTime } from "./local-time.ts";
 import { buildQuietGuard } from "./quiet-times.ts";
+import { describePostponement } from "./requests-by-hand.ts";
 import type { Ruling } from "./rules/attempt-ledger.ts";
 import { findCardNetwork } from "./rules/card-networks.ts";
 import { buildGuard, type Guard } from "./rules/guard.ts";
@@ -83,7 +84,7 @@ export function buildDecisionContext(
 function addPostponement(guard: Guard, until: Date | null, { zone }: CustomerLocale): Guard {
   const at = until?.getTime() ?? 0;
   if (at <= (guard.notBefore?.at ?? 0)) return guard;
-  const sentence = `Retries were postponed by hand until ${formatZonedTime(zone, at)}.`;
+  const sentence = describePostponement(formatZonedTime(zone, at));
   return { ...guard, notBefore: { sentence, source: SOURCES.postponed, at } };
 }
 

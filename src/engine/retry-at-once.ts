@@ -3,9 +3,8 @@ import type { DecisionContext } from "./decision-context.ts";
 import type { Decision } from "./decision-facts.ts";
 import { giveUp } from "./give-up.ts";
 import { buildRetryDecision, describeDecline } from "./reasons.ts";
+import { RETRY_AT_ONCE_REASON } from "./requests-by-hand.ts";
 import { findForbiddingRule } from "./rules/guard.ts";
-
-const REQUESTED_REASON = "A retry at once was requested by hand.";
 
 /** Returns a retry now, or the decision of the rules that forbid it, with their reasons. */
 export function decideRetryAtOnce(context: DecisionContext): Decision {
@@ -14,5 +13,5 @@ export function decideRetryAtOnce(context: DecisionContext): Decision {
   if (forbidding) return forbidding;
   const rule = findForbiddingRule(guard, now);
   if (rule) return { kind: "wait", reasons: [describeDecline(decline, isNewCard), rule.sentence] };
-  return buildRetryDecision(context, now, [REQUESTED_REASON], null, (+facts.windowEndsAt - now) / MIN_GAP_MS);
+  return buildRetryDecision(context, now, [RETRY_AT_ONCE_REASON], null, (+facts.windowEndsAt - now) / MIN_GAP_MS);
 }

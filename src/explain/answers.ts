@@ -26,7 +26,9 @@ import {
   SHADOW_PLAN_STANDS,
 } from "./explain-retry-time.ts";
 import type { ExplainedCase } from "./load-explained-case.ts";
-import { buildStory, END_REASON_WORDING, nameZone } from "./story.ts";
+import { findStopper } from "./persons-requests.ts";
+import { buildStory, describeStop, END_REASON_WORDING, nameZone } from "./story.ts";
+import { describeUnansweredRequest } from "./unanswered-request.ts";
 
 /** A question about an invoice and its answer, one sentence per line. */
 export interface Answer {
@@ -64,7 +66,7 @@ export function buildAnswers(explained: ExplainedCase): Answer[] {
     isDetail: DETAILS.has(question),
   });
   if (!explained.case) return [answered(UNDECIDED_QUESTION, [explainNoCase(explained)])];
-  const stopReasons = explainStop(explained, latest);
+  const stopReasons = explainStop(explained, latest, zone);
   const stopped = answered(STOPPED_QUESTION, stopReasons, stopReasons[0] !== NOT_STOPPED_ANSWER);
   const undecided = explainUndecided(explained);
   if (undecided) return [answered(UNDECIDED_QUESTION, [undecided]), stopped];
@@ -284,17 +286,22 @@ function explainCardChange({ case: recoveryCase, decisions }: ExplainedCase, zon
 
 const NOT_STOPPED_ANSWER = "It has not stopped.";
 
-function explainStop(explained: ExplainedCase, latest: DecisionRecord | null): string[] {
+function explainStop(explained: ExplainedCase, latest: DecisionRecord | null, zone: Zone): string[] {
   const { case: recoveryCase } = explained;
   const gaveUp = latest?.kind === "stop" ? latest.account.reasons : [];
   if (recoveryCase!.endedAt) {
+    const stopper = findStopper(explained);
+    const request = describeUnansweredRequest(explained, zone);
     const isGivenUp = recoveryCase!.endReason === "hopeless" || recoveryCase!.endReason === "budget_used";
     return isGivenUp && gaveUp.length > 0
       ? ["Dunlin gave up on the invoice.", ...gaveUp]
       : [
-          recoveryCase!.endReason === "left_out" && explained.rule
-            ? `${nameRule(explained.rule)} leaves this invoice to the merchant's own system.`
-            : `The case ended: ${END_REASON_WORDING[recoveryCase!.endReason!]}`,
+          stopper !== undefined
+            ? `The case ended: ${describeStop(stopper)}`
+            : recoveryCase!.endReason === "left_out" && explained.rule
+              ? `${nameRule(explained.rule)} leaves this invoice to the merchant's own system.`
+              : `The case ended: ${END_REASON_WORDING[recoveryCase!.endReason!]}`,
+          ...(request === null ? [] : [request]),
         ];
   }
   const waits = describeWait(explained);

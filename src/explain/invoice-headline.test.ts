@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { DAY, HOUR, MINUTE, openStage } from "../recovery/stage.fixture.ts";
+import { findAnswer } from "./answers.fixture.ts";
 import { buildHeadline, joinHeadline } from "./invoice-headline.ts";
 import { loadExplainedCase } from "./load-explained-case.ts";
 
@@ -121,10 +122,35 @@ test("a lost invoice says why it failed and how recovery ended", async () => {
   );
 });
 
+test("a lost invoice says that another card was requested, and that none came", async () => {
+  await fail({ networkDeclineCode: "41" });
+  await stage.untilSent();
+  stage.wait(40 * DAY);
+  await stage.decide();
+  const asked = `Another card or payment method was requested on ${TIME}, and no answer came\\.`;
+  await matches(
+    `EUR 49\\.00 was not recovered\\. The first attempt failed: .*\\(code 41\\)\\. ${asked} The case ended on ${TIME}: the recovery window was over\\.`,
+  );
+  const why = await findAnswer(stage, merchantId, "Why did it stop?");
+  assert.match(why, new RegExp(`^The case ended: the recovery window was over\\.\n${asked}$`));
+});
+
+test("a customer whose new card failed is said to have answered without a payment", async () => {
+  await fail({ networkDeclineCode: "41" });
+  await stage.untilSent();
+  stage.wait(HOUR);
+  await stage.transaction({ initiator: "CUSTOMER", cardFingerprint: "fp_new" });
+  stage.wait(40 * DAY);
+  await stage.decide();
+  assert.match(await headline(), / was requested on [^.]*, and no payment followed\. The case ended/);
+});
+
 test("a stopped recovery says so, and a voided invoice is no longer due", async () => {
   await fail();
   await stage.stopRecovery();
-  await matches(`Recovery of EUR 49\\.00 was stopped by hand on ${TIME}\\. The first attempt failed: ${NO_MONEY}\\.`);
+  await matches(
+    `Recovery of EUR 49\\.00 was stopped by the command line on ${TIME}\\. The first attempt failed: ${NO_MONEY}\\.`,
+  );
   merchantId = (await stage.enter()).id;
   await fail();
   stage.wait(HOUR);

@@ -1,9 +1,10 @@
-import type { Case, EndReason } from "../domain/case.ts";
+import type { Case } from "../domain/case.ts";
 import { formatMoneyText } from "../domain/currency.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { Zone } from "../engine/local-time.ts";
 import { describeFailure } from "../engine/reasons.ts";
+import { isPostponement } from "../engine/requests-by-hand.ts";
 import { interpretDecline } from "../engine/rules/interpret-decline.ts";
 import { declineCodesOf, instrumentOf } from "../recovery/build-decision-facts.ts";
 import {
@@ -17,7 +18,9 @@ import {
 import { describeRequest, describeShadowAction, wouldAskCustomer } from "./customer-request-wording.ts";
 import { formatTime } from "./explain-retry-time.ts";
 import type { ExplainedCase } from "./load-explained-case.ts";
-import { END_REASON_WORDING } from "./story.ts";
+import { describeCurrentPostponement, findStopper } from "./persons-requests.ts";
+import { END_REASON_WORDING, NOTHING_DUE } from "./story.ts";
+import { describeUnansweredRequest } from "./unanswered-request.ts";
 
 /** An invoice's state in a few words. Times are the customer's, without a zone. */
 export interface InvoiceHeadline {
@@ -110,8 +113,27 @@ function describeNext(explained: ExplainedCase, recoveryCase: Case, wait: string
     return { sentence: `Shadow mode: Dunlin ${would} on ${time}. ${SHADOW_WORDING}`, time };
   }
   const action = findPlannedAction(explained);
+  const postponement = describeCurrentPostponement(explained, zone);
+  if (postponement !== null) return describePostponed(explained, withoutZone(zone, postponement), action, zone);
   if (action) return describeAction(action, zone);
   return { sentence: withoutZone(zone, `Dunlin waits. ${wait ?? latest.account.reasons.at(-1) ?? ""}`.trim()) };
+}
+
+/** The plan follows, unless it was made before the postponement. */
+function describePostponed(
+  { case: recoveryCase, decisions }: ExplainedCase,
+  postponement: string,
+  action: RecoveryAction | undefined,
+  zone: Zone,
+): NextStep {
+  if (action?.type === "RETRY" && action.decidedAt === null && action.idealRetryTime < recoveryCase!.postponedUntil!)
+    return { sentence: postponement };
+  if (action) {
+    const { sentence, ...next } = describeAction(action, zone);
+    return { sentence: `${postponement} ${sentence}`, ...next };
+  }
+  const wait = decisions.at(-1)?.account.reasons.findLast((reason) => !isPostponement(reason));
+  return { sentence: withoutZone(zone, `${postponement} ${wait ?? ""}`.trim()) };
 }
 
 const HOLDOUT_WORDING = "An experiment assigned this customer to the merchant's own system, so Dunlin only observes.";
@@ -133,9 +155,6 @@ function describeAction({ type, status, decidedAt, idealRetryTime, reasons }: Re
     : { sentence: `${what} was requested on ${time}, and the instruction is waiting for delivery.`, time };
 }
 
-/** Ends after which nothing was left to recover. */
-const NOTHING_DUE: ReadonlySet<EndReason> = new Set(["voided", "refunded", "draft", "settled"]);
-
 function describeEnded(explained: ExplainedCase, { endedAt, endReason, paidAt, arm }: Case, amount: string) {
   const zone = findCustomerZone(explained);
   if (endReason === "paid") {
@@ -144,11 +163,16 @@ function describeEnded(explained: ExplainedCase, { endedAt, endReason, paidAt, a
   }
   const time = timeText(zone, endedAt!);
   const later = explained.invoice.state === "PAID" ? "It has been paid since." : "";
+  const stopper = findStopper(explained);
   if (endReason === "stopped_by_hand")
-    return headline(`Recovery of ${amount} was stopped by hand on ${time}.`, [describeFailures(explained), later]);
+    return headline(
+      `Recovery of ${amount} was stopped ${stopper === undefined ? "by hand" : `by ${stopper}`} on ${time}.`,
+      [describeFailures(explained), later],
+    );
   const end = `The case ended on ${time}: ${END_REASON_WORDING[endReason!]}`;
   if (NOTHING_DUE.has(endReason!)) return headline(`${amount} is no longer due.`, [end, later], time);
-  return headline(`${amount} was not recovered.`, [describeFailures(explained), end, later], time);
+  const request = withoutZone(zone, describeUnansweredRequest(explained, zone) ?? "");
+  return headline(`${amount} was not recovered.`, [describeFailures(explained), request, end, later], time);
 }
 
 function describePayment(explained: ExplainedCase, arm: Case["arm"]): string {

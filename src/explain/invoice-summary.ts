@@ -10,6 +10,7 @@ import {
 import { formatTime } from "./explain-retry-time.ts";
 import { buildHeadline, type InvoiceHeadline, joinHeadline } from "./invoice-headline.ts";
 import type { ExplainedCase } from "./load-explained-case.ts";
+import { describeCurrentPostponement } from "./persons-requests.ts";
 import { listStoryEvents, nameZone } from "./story.ts";
 
 export interface SummaryLine {
@@ -29,7 +30,7 @@ export interface InvoiceSummary {
 export function summarizeInvoice(explained: ExplainedCase): InvoiceSummary {
   const zone = findCustomerZone(explained);
   const history = listStoryEvents(explained, zone);
-  const last = history.findLast(({ isEnd }) => !isEnd);
+  const last = history.findLast(({ isEnd, isRequest }) => !isEnd && !isRequest);
   const end = history.find(({ isEnd }) => isEnd);
   const lines: SummaryLine[] = [
     ...(last ? [{ label: "Last done" as const, sentence: `${formatTime(zone, last.at)}: ${last.words}` }] : []),
@@ -81,9 +82,13 @@ function describeNextStep(explained: ExplainedCase): SummaryLine[] {
       : action.decidedAt === null
         ? "for its time. New facts may change it until then."
         : "for the merchant's endpoint, which has not accepted the webhook yet.";
+  const postponement = describeCurrentPostponement(explained, findCustomerZone(explained));
   // A retry is requested ahead of its time. After a request for a new card nothing is next but the card.
   const isNext = action.type === "RETRY" || action.status !== "SENT";
-  return [...(isNext ? [{ label: "Next" as const, sentence: first! }] : []), { label: "Waiting", sentence: awaited }];
+  return [
+    ...(isNext ? [{ label: "Next" as const, sentence: first! }] : []),
+    { label: "Waiting", sentence: postponement === null ? awaited : `${awaited} ${postponement}` },
+  ];
 }
 
 const SHADOW_SENTENCE = "for the merchant's own system: in shadow mode Dunlin requests nothing.";

@@ -7,6 +7,7 @@ import type { Tx } from "../postgres/database.ts";
 import { type Balance, computeBalance } from "../recovery/balance.ts";
 import { LEDGER_WINDOW_MS } from "../recovery/load-cases.ts";
 import { type PaymentProfile, paymentProfileOf } from "../recovery/payment-profile.ts";
+import { listPersonsRequests, type PersonsRequest } from "../tables/audit-log.ts";
 import { casesOfInvoice } from "../tables/cases.ts";
 import { decisionsOfCases, type explanatoryDecisions } from "../tables/decisions.ts";
 import { findInvoices } from "../tables/invoices.ts";
@@ -32,6 +33,8 @@ export interface ExplainedCase {
   smallestAmount: number;
   /** The recovery rule that decides, or decided at the end; null if none did or it was deleted since. */
   rule: NumberedRule | null;
+  /** What people, keys and commands requested, in earlier cases too. */
+  requests: readonly PersonsRequest[];
   now: Date;
 }
 
@@ -59,11 +62,12 @@ export async function loadExplainedCase(
   const { customerId } = recoveryCase ?? invoice;
   const since = new Date((recoveryCase?.unpaidAt ?? now).getTime() - LEDGER_WINDOW_MS);
   const ruleId = recoveryCase?.ruleId ?? null;
-  const [attempts, actions, decisions, rules] = await Promise.all([
+  const [attempts, actions, decisions, rules, requests] = await Promise.all([
     transactionsForCases(tx, merchantId, [invoiceId], [customerId], since),
     recoveryActionsOfCases(tx, merchantId, caseIds),
     ofCases(tx, merchantId, caseIds),
     ruleId === null ? [] : listRecoveryRules(tx, merchantId),
+    cases.length === 0 ? [] : listPersonsRequests(tx, merchantId, invoiceId, cases[0]!.id),
   ]);
   return {
     invoice,
@@ -76,6 +80,7 @@ export async function loadExplainedCase(
     balance: isInRecovery(invoice.state) ? computeBalance(invoice, attempts) : null,
     smallestAmount: merchant?.smallestAmount ?? 0,
     rule: rules.find(({ id }) => id === ruleId) ?? null,
+    requests,
     now,
   };
 }

@@ -10,6 +10,7 @@ import type { TransactionFacts } from "../tables/transactions.ts";
 import { describeRequest, describeShadowAction, wouldAskCustomer } from "./customer-request-wording.ts";
 import { formatTime } from "./explain-retry-time.ts";
 import type { ExplainedCase } from "./load-explained-case.ts";
+import { describePersonsRequest, findStopper, isRequestedByHand } from "./persons-requests.ts";
 
 export const nameZone = ({ name }: Zone) => `Times are those of ${name}.`;
 
@@ -17,14 +18,18 @@ interface StoryEvent {
   at: Date;
   words: string;
   isEnd?: true;
+  /** Made by a person, a key or a command. Its effect is an event of its own, and may have an earlier time: gateways round. */
+  isRequest?: true;
 }
 
 /** Returns the history of an invoice, oldest event first. */
 export function listStoryEvents(
-  { case: recoveryCase, transactions, actions, decisions }: ExplainedCase,
+  { case: recoveryCase, transactions, actions, decisions, requests }: ExplainedCase,
   zone: Zone,
 ): StoryEvent[] {
   const events: StoryEvent[] = transactions.map((t) => ({ at: t.createdAt, words: describeAttempt(t) }));
+  for (const request of requests)
+    events.push({ at: request.at, words: describePersonsRequest(request, zone), isRequest: true });
   const isOver = recoveryCase !== null && recoveryCase.endedAt !== null;
   for (const action of actions)
     if (action.decidedAt) events.push({ at: action.decidedAt, words: describeAction(action, isOver, zone) });
@@ -44,7 +49,7 @@ export function listStoryEvents(
   if (recoveryCase?.endedAt)
     events.push({
       at: recoveryCase.endedAt,
-      words: `The case ended: ${describeEnd(recoveryCase.endReason!, decisions)}`,
+      words: `The case ended: ${describeEnd(recoveryCase.endReason!, decisions, findStopper({ case: recoveryCase, requests }))}`,
       isEnd: true,
     });
   return events.sort((a, b) => a.at.getTime() - b.at.getTime());
@@ -68,7 +73,8 @@ function describeAction(action: RecoveryAction, isOver: boolean, zone: Zone): st
   const ideal = formatTime(zone, idealRetryTime);
   const attemptTime = attemptedAt && formatTime(zone, attemptedAt);
   const at = attemptTime === null || (type === "RETRY" && attemptTime === ideal) ? "" : ` on ${attemptTime}`;
-  if (type === "RETRY") return `A retry on ${ideal} was requested${RETRY_WORDING[status](at)}.`;
+  if (type === "RETRY")
+    return `A retry on ${ideal} was requested${isRequestedByHand(action) ? " by hand" : ""}${RETRY_WORDING[status](at)}.`;
   const open = isOver ? "" : "; one may still come";
   const end =
     isOver && status === "SENT" ? ", and none came before the case ended" : CARD_CHANGE_WORDING[status](at, open);
@@ -115,15 +121,22 @@ export function describeAttempt(t: TransactionFacts): string {
   return describeFailure(who, interpretDecline(declineCodesOf(t), instrumentOf(t)));
 }
 
-/** Describes the end of a case; if Dunlin gave up, whether a rule or the expected value decided. */
-function describeEnd(reason: EndReason, decisions: ExplainedCase["decisions"]): string {
+/** Describes the end of a case: the actor that stopped it; if Dunlin gave up, whether a rule or the expected value decided. */
+function describeEnd(reason: EndReason, decisions: ExplainedCase["decisions"], stopper: string | undefined): string {
+  if (stopper !== undefined) return describeStop(stopper);
   const last = decisions.at(-1);
   if (reason !== "hopeless" || last?.kind !== "stop") return END_REASON_WORDING[reason];
   return `${END_REASON_WORDING.hopeless.slice(0, -1)}, because ${last.modelVersion === null ? ENDED_BY_RULES : ENDED_AS_UNLIKELY}`;
 }
 
+/** Completes "The case ended:". */
+export const describeStop = (stopper: string) => `the recovery of this invoice was stopped by ${stopper}.`;
+
 const ENDED_BY_RULES = "a rule or the bank's decline ruled out another retry.";
 const ENDED_AS_UNLIKELY = "no allowed retry was worth its cost.";
+
+/** Ends after which nothing was left to recover. */
+export const NOTHING_DUE: ReadonlySet<EndReason> = new Set(["voided", "refunded", "draft", "settled"]);
 
 export const END_REASON_WORDING: Readonly<Record<EndReason, string>> = {
   paid: "the invoice is paid.",

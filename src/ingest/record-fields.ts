@@ -1,6 +1,7 @@
 import Type, { type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { holdsCardNumber } from "../domain/card-number.ts";
+import { CONTROL_CHARACTER } from "../domain/display-text.ts";
 import { isTimeZone, ZONE_CHARS_MAX } from "../domain/time-zone.ts";
 import {
   FUTURE_TIMESTAMP_PATTERN,
@@ -50,8 +51,6 @@ export const optionalField = (field: RecordField): RecordField => ({ ...field, r
 
 export const isEmptyValue = (value: unknown) => value === null || value === "";
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is its purpose
-const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
 const ID_CHARS_MAX = 255;
 const ID_RULE = `must be a string of 1 to ${ID_CHARS_MAX} characters, without control characters or lone surrogates`;
 

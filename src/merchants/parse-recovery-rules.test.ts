@@ -55,7 +55,11 @@ suite("a problem names the rule and the field", () => {
     [named({ name: "a\nb" }), "rules[0].name must be a string of 1 to 100 characters, without control characters"],
     [named({ name: " " }), "rules[0].name must be a string of 1 to 100 characters, without control characters"],
     [named({ name: "4111 1111 1111 1111" }), "rules[0].name must not hold a card number"],
-    [{ name: "a", windowdays: 5 }, `rules[0] has an unknown field; the fields are ${RULE_FIELDS.join(", ")}`],
+    [
+      { name: "a", windowdays: 5 },
+      `rules[0].windowdays is not a field of a rule; the fields are ${RULE_FIELDS.join(", ")}`,
+    ],
+    [{ name: "a", "4111111111111111": 5 }, `rules[0] has an unknown field; the fields are ${RULE_FIELDS.join(", ")}`],
     [named({ id: "x" }), "rules[0].id must be a UUID in lower case, or absent for a new rule"],
     [named({ planIds: [] }), "rules[0].planIds must be a list of 1 to 500 values, or absent"],
     [named({ planIds: "annual" }), "rules[0].planIds must be a list of 1 to 500 values, or absent"],
@@ -106,6 +110,31 @@ suite("a problem names the rule and the field", () => {
       assert.match(problemOf(named({ quietDates: [date] }))!, /^rules\[0\]\.quietDates\[0\] must be a date or /, date);
     for (const date of ["02-29", "12-24..01-01", "2028-02-29", "2026-12-24..2027-01-01"])
       assert.equal(problemOf(named({ quietDates: [date] })), null, date);
+  });
+
+  test("of dates that leave no day of a year", () => {
+    const expected = "rules[0].quietDates must leave days of each year for retries";
+    for (const quietDates of [
+      ["01-01..12-31"],
+      ["06-01..05-31"],
+      ["01-01..06-30", "07-01..12-31"],
+      ["01-01..02-28", "03-01..12-31"],
+      ["2027-01-01..2027-12-31"],
+      ["2027-07-01..2027-12-31", "2026-06-01..2027-06-30", "2027-02-01"],
+      ["2026-06-01..9999-12-31"],
+    ])
+      assert.equal(problemOf(named({ quietDates })), expected, `${quietDates}`);
+    for (const quietDates of [
+      ["01-01..12-30"],
+      ["2026-06-01..2027-12-30"],
+      ["2027-01-01..2027-06-30", "2027-07-02..2027-12-31"],
+    ])
+      assert.equal(problemOf(named({ quietDates })), null, `${quietDates}`);
+  });
+
+  test("of the later rule with the same name", () => {
+    const expected = "rules[1].name must differ from the names of the other rules";
+    assert.equal(problemOf(named({ name: "France " }), named({ name: "france" })), expected);
   });
 
   test("of the later rule with the same id", () => {

@@ -1,5 +1,6 @@
 import { holdsCardNumber } from "../domain/card-number.ts";
-import { MINUTE_MS } from "../domain/durations.ts";
+import { CONTROL_CHARACTER } from "../domain/display-text.ts";
+import { DAY_MS, MINUTE_MS } from "../domain/durations.ts";
 import { type QuietTimes, type RecoveryRule, type RuleConditions, WEEKDAYS } from "../domain/recovery-rule.ts";
 
 /** A rule as merchants write it; an absent `id` is a new rule. */
@@ -38,6 +39,8 @@ const OUTCOME_FIELDS: readonly RuleField[] = FIELDS.slice(FIELDS.indexOf("window
 /** The fields of a rule in JSON; null, "" and absent are the same. */
 export type RuleJson = Partial<Record<RuleField, unknown>>;
 
+export const LEAVES_OUT_RULE = "must be absent, because leaveOut is true";
+
 class Refusal extends Error {
   readonly field: string;
   readonly rule: string;
@@ -64,6 +67,9 @@ function parseRules(value: unknown): ProposedRule[] {
   const rules = value.map((rule, index) => parseRule(rule, `rules[${index}]`));
   const repeated = rules.findIndex(({ id }, index) => id !== undefined && indexOfId(rules, id) < index);
   if (repeated >= 0) throw new Refusal(`rules[${repeated}].id`, "must differ from the ids of the other rules");
+  const names = rules.map(({ name }) => name.trim().toLowerCase());
+  const namesake = names.findIndex((name, index) => names.indexOf(name) < index);
+  if (namesake >= 0) throw new Refusal(`rules[${namesake}].name`, "must differ from the names of the other rules");
   return rules;
 }
 
@@ -73,11 +79,11 @@ function parseRule(value: unknown, path: string): ProposedRule {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new Refusal(path, "must be a JSON object");
   const unknown = Object.keys(value).find((name) => !(FIELDS as readonly string[]).includes(name));
-  if (unknown !== undefined) throw new Refusal(path, `has an unknown field; the fields are ${FIELDS.join(", ")}`);
+  if (unknown !== undefined) throw unknownFieldRefusal(path, unknown);
   const source = { json: value as RuleJson, path };
   const leaveOut = readBoolean(source, "leaveOut");
   const outcome = OUTCOME_FIELDS.find((name) => hasField(source, name));
-  if (leaveOut && outcome) throw new Refusal(`${path}.${outcome}`, "must be absent, because leaveOut is true");
+  if (leaveOut && outcome) throw new Refusal(`${path}.${outcome}`, LEAVES_OUT_RULE);
   return {
     id: readId(source),
     name: readName(source),
@@ -88,6 +94,14 @@ function parseRule(value: unknown, path: string): ProposedRule {
     leadMs: toMs(readInteger(source, "leadMinutes", RULE_LIMITS.leadMinutes)),
     quiet: parseQuietTimes(source),
   };
+}
+
+function unknownFieldRefusal(path: string, name: string): Refusal {
+  const fields = `the fields are ${FIELDS.join(", ")}`;
+  // Messages repeat no name that could hold a card number.
+  const isShown = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name) && !/\d{6}/.test(name);
+  if (!isShown) return new Refusal(path, `has an unknown field; ${fields}`);
+  return new Refusal(`${path}.${name}`, `is not a field of a rule; ${fields}`);
 }
 
 const toMs = (minutes: number | null) => (minutes === null ? null : minutes * MINUTE_MS);
@@ -118,6 +132,7 @@ function parseQuietTimes(source: RuleSource): QuietTimes | null {
   const weekdays = readList(source, "quietWeekdays", isWeekday, `must be one of ${WEEKDAYS.join(", ")}`) ?? [];
   if (new Set(weekdays).size === WEEKDAYS.length) refuse(source, "quietWeekdays", "must leave one weekday for retries");
   const dates = readList(source, "quietDates", isDateRange, DATE_RULE) ?? [];
+  if (!leavesDays(dates)) refuse(source, "quietDates", "must leave days of each year for retries");
   const from = readInteger(source, "quietFromHour", RULE_LIMITS.hour);
   const to = readInteger(source, "quietToHour", RULE_LIMITS.hour);
   if (from === null && to === null)
@@ -146,6 +161,31 @@ function isDateRange(text: string): boolean {
   return isDate(from) && isDate(to) && (isYearly || from <= to);
 }
 
+/** Whether a year keeps a day besides February 29. Dates of one year count apart from yearly ones. */
+function leavesDays(dates: readonly string[]): boolean {
+  const ranges = dates.map((each) => each.split("..") as [string, string?]).map(([from, to = from]) => ({ from, to }));
+  const [yearly, once] = [true, false].map((isYearly) =>
+    ranges.filter(({ from }) => (from.length === "MM-DD".length) === isYearly),
+  );
+  const isYearly = (date: string) =>
+    yearly!.some(({ from, to }) => (from <= to ? from <= date && date <= to : date >= from || date <= to));
+  if (YEAR_DATES.every(isYearly)) return false;
+  let reached = "";
+  let since = "";
+  for (const { from, to } of once!.sort((a, b) => (a.from < b.from ? -1 : 1))) {
+    if (reached === "" || from > dayAfter(reached)) since = from;
+    if (to > reached) reached = to;
+    const firstYear = Number(since.slice(0, 4)) + (since.endsWith("01-01") ? 0 : 1);
+    if (reached >= `${String(firstYear).padStart(4, "0")}-12-31`) return false;
+  }
+  return true;
+}
+
+const dayAfter = (date: string) => new Date(Date.parse(`${date}T00:00:00Z`) + DAY_MS).toISOString().slice(0, 10);
+const YEAR_DATES = Array.from({ length: 365 }, (_, day) =>
+  new Date(Date.UTC(2027, 0, 1) + day * DAY_MS).toISOString().slice("2027-".length, "2027-MM-DD".length),
+);
+
 function isDate(date: string): boolean {
   const full = date.length === "MM-DD".length ? LEAP_YEAR + date : date;
   const time = Date.parse(`${full}T00:00:00Z`);
@@ -153,8 +193,6 @@ function isDate(date: string): boolean {
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is its purpose
-const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
 const isCleanText = (text: string, charsMax: number) =>
   text.length > 0 && text.length <= charsMax && text.isWellFormed() && !CONTROL_CHARACTER.test(text);
 

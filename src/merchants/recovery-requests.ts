@@ -30,6 +30,8 @@ export interface RecoveryRequest {
   caseId?: string | undefined;
   actor: Actor;
   reason?: string | undefined;
+  /** Writes a time in a message; undefined: in UTC, as ISO 8601. */
+  formatTime?: ((at: Date) => string) | undefined;
 }
 
 export interface StopResult {
@@ -107,7 +109,7 @@ export async function postponeRecovery(
   until: Date,
 ): Promise<PostponeResult | string | null> {
   const act: ActOnCase<PostponeResult> = async (tx, { recoveryCase, view, now }) => {
-    const refusal = explainNotPostponable(view, until, now);
+    const refusal = explainNotPostponable(view, until, now, request.formatTime);
     if (refusal) return { answer: `${NOTHING_POSTPONED} ${refusal}` };
     // A form may be sent twice.
     if (recoveryCase.postponedUntil?.getTime() === until.getTime())
@@ -209,11 +211,16 @@ function explainNoRetryNow(view: LoadedCase, { state, decision }: Step): string 
 const isRetryAwaited = ({ actions }: LoadedCase) =>
   actions.some((action) => action.type === "RETRY" && isAwaited(action));
 
-function explainNotPostponable(view: LoadedCase, until: Date, now: Date): string | null {
+function explainNotPostponable(
+  view: LoadedCase,
+  until: Date,
+  now: Date,
+  formatTime = (at: Date) => at.toISOString(),
+): string | null {
   const { windowEndsAt } = view.case;
   if (until <= now) return "The time is over already.";
   if (until >= windowEndsAt)
-    return `The recovery window ends on ${windowEndsAt.toISOString()}, before that time. To end recovery, stop it.`;
+    return `The recovery window ends on ${formatTime(windowEndsAt)}, before that time. To end recovery, stop it.`;
   return isRetryAwaited(view) ? AWAITED_REASON : null;
 }
 

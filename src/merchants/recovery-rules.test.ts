@@ -92,7 +92,7 @@ suite("a test of rules", () => {
   test("counts open cases, money by currency, and plans that change", async () => {
     await openCases();
     assert.deepEqual(await stage.testRules(...RULES), {
-      ...{ openCases: 4, planChanges: 2 },
+      ...{ openCases: 4, planChanges: 2, notes: [] },
       rules: [
         { name: "annual", openCases: 1, amounts: { EUR: 4900 } },
         { name: "France", openCases: 1, amounts: { EUR: 300 } },
@@ -136,7 +136,7 @@ suite("a test of rules", () => {
     for (let n = 0; n < 501; n++) await stage.invoice({ id: `inv_${n}`, customerId: `cus_${n}`, amount: 1 });
     const result = await stage.testRules({ name: "all", windowDays: 3 });
     assert.deepEqual(result, {
-      ...{ openCases: 501, planChanges: 501, others: { openCases: 0, amounts: {} } },
+      ...{ openCases: 501, planChanges: 501, notes: [], others: { openCases: 0, amounts: {} } },
       rules: [{ name: "all", openCases: 501, amounts: { EUR: 501 } }],
     });
     assert.deepEqual(await names(), []);

@@ -1,6 +1,6 @@
 import type { Case } from "../domain/case.ts";
 import type { Merchant } from "../domain/merchant.ts";
-import { findDecidingRule, type NumberedRule } from "../domain/recovery-rule.ts";
+import { describeRulesThatNeverApply, findDecidingRule, type NumberedRule } from "../domain/recovery-rule.ts";
 import { findCustomerLocale } from "../engine/customer-locale.ts";
 import { buildQuietGuard, quietTimesOf } from "../engine/quiet-times.ts";
 import type { Tx } from "../postgres/database.ts";
@@ -28,6 +28,8 @@ export interface RulesTest {
   rules: (SegmentTotal & { name: string })[];
   /** Cases that no rule fits. */
   others: SegmentTotal;
+  /** About rules that never apply. */
+  notes: string[];
 }
 
 const PAGE_SIZE = 500;
@@ -39,6 +41,7 @@ export async function testRules(tx: Tx, merchantId: string, proposed: readonly P
   const result: RulesTest = {
     ...{ openCases: 0, planChanges: 0, others: newTotal() },
     rules: rules.map(({ name }) => ({ name, ...newTotal() })),
+    notes: describeRulesThatNeverApply(rules),
   };
   const merchant = await findMerchant(tx, merchantId);
   if (!merchant) return result;

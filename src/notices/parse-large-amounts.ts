@@ -1,4 +1,4 @@
-import { formatMajorUnits } from "../domain/currency.ts";
+import { formatMajorUnits, isUnknownCurrency, minorDigitsOf } from "../domain/currency.ts";
 import { toMinorUnitsText } from "../domain/value-format.ts";
 import type { LargeAmount } from "../tables/large-amounts.ts";
 
@@ -15,6 +15,10 @@ export function parseLargeAmounts(text: string): LargeAmount[] | string {
   const amounts: LargeAmount[] = [];
   for (const entry of entries.filter((each) => each !== "" && each !== "none")) {
     const [, currency = "", major = ""] = ENTRY.exec(entry) ?? [];
+    if (currency !== "" && isUnknownCurrency(currency))
+      return `"${entry}": ${currency} is no currency of ISO 4217. Check its three letters.`;
+    const [, decimals = ""] = major.split(".");
+    if (decimals.length > minorDigitsOf(currency)) return `"${entry}": ${describeDecimals(currency)}.`;
     const amount = Number(toMinorUnitsText(major, currency, "point"));
     if (currency === "" || !Number.isSafeInteger(amount) || amount <= 0)
       return `"${entry}" is not an amount with a currency, such as EUR 500 or USD 1,200.50.`;
@@ -22,6 +26,13 @@ export function parseLargeAmounts(text: string): LargeAmount[] | string {
     amounts.push({ currency, amount });
   }
   return amounts.sort((a, b) => (a.currency < b.currency ? -1 : 1));
+}
+
+function describeDecimals(currency: string): string {
+  const digits = minorDigitsOf(currency);
+  return digits === 0
+    ? `an amount in ${currency} has no decimals`
+    : `an amount in ${currency} has at most ${digits} decimals`;
 }
 
 /** As `parseLargeAmounts` reads them. */

@@ -53,6 +53,35 @@ export async function redactAuditEntries(tx: Tx, merchantId: string, ids: readon
   await tx.run(REDACT, [merchantId, ids]);
 }
 
+/** A request about an invoice's recovery, made in the console, by a key or by a command. */
+export interface PersonsRequest {
+  kind: "stopped" | "retried" | "postponed";
+  at: Date;
+  actor: string;
+  /** Of a postponement; null: not stored, or another request. */
+  until: Date | null;
+}
+
+// Ids are ordered by time, so the primary key skips all entries before the case.
+const REQUESTS = prepared(
+  "list_persons_requests",
+  `select at, actor, split_part(deed, '.', 2) as kind, details ->> 'until' as until from audit_log
+   where merchant_id = $1 and id > $3 and object = $2
+     and deed in ('recovery.stopped', 'recovery.retried', 'recovery.postponed')
+   order by id`,
+);
+
+/**
+ * Lists what people, keys and commands requested for an invoice, oldest first.
+ *
+ * @param caseId  the invoice's first case: earlier entries are not read
+ */
+export async function listPersonsRequests(tx: Tx, merchantId: string, invoiceId: string, caseId: string) {
+  type Row = Omit<PersonsRequest, "until"> & { until: string | null };
+  const { rows } = await tx.run<Row>(REQUESTS, [merchantId, invoiceId, caseId]);
+  return rows.map((row): PersonsRequest => ({ ...row, until: row.until === null ? null : new Date(row.until) }));
+}
+
 export interface AuditFilter {
   actor?: string | undefined;
   /** `key`: all operations on keys. */

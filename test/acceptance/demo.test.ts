@@ -55,6 +55,9 @@ test("the demo reports what it discards and how to call its API, and ends with a
   assert.equal(code, 0);
   assert.match(out, /^Deleted +data of the previous demo in .*demo$/m);
   for (const name of ["CA file", "Key file"]) assert.ok(existsSync(new RegExp(`^${name} +(.+)$`, "m").exec(out)![1]!));
+  const [, folder] = /^Commands .* DUNLIN_DATA="(.+)" npx dunlin attention$/m.exec(out)!;
+  const listed = await run(["merchant", "list"], { DUNLIN_DATA: folder! });
+  assert.match(listed.out, /Harbor Coffee Club/);
   const [, said, words] = /^ {2}DUNLIN_DATA="(.+)" npx dunlin (explain inv_\d+)$/m.exec(out)!;
   const explained = await run(words!.split(" "), { DUNLIN_DATA: said! });
   assert.equal(explained.code, 0, explained.err);

@@ -155,8 +155,8 @@ test("74. a change of rules is in the audit log, a viewer cannot make it, and a 
   const stored = async () => (await storedRules()).find(({ name }) => name === "Large")!.budget;
   assert.equal(await stored(), 2);
   await fillRule(page, {}, edit);
-  const was = (await page.locator("form.box [name=was]").getAttribute("value"))!;
-  const id = (await page.locator("form.box [name=id]").getAttribute("value"))!;
+  const was = (await page.locator("form.rule-form [name=was]").getAttribute("value"))!;
+  const id = (await page.locator("form.rule-form [name=id]").getAttribute("value"))!;
   const form = { was, id, name: "Large", position: "1", outcome: "recover", budget: "9", do: "save" };
   const refused = await viewer.request.post(RULES, { form, headers: { origin } });
   assert.equal(refused.status(), 403);

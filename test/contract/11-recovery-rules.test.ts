@@ -63,6 +63,7 @@ test("a test of rules says what would change, and an open case follows the rules
       { name: "all", openCases: 1, amounts: [{ currency: "EUR", amount: 100 }] },
     ],
     others: { openCases: 0, amounts: [] },
+    notes: [],
   });
   assert.deepEqual(await recoveryRules.list(), { rules: [] });
   await recoveryRules.replace(RULES);

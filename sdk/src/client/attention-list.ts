@@ -23,10 +23,10 @@ export interface Attention {
     money: {
       /** ISO 4217 code. */
       currency: string;
-      /** In minor units, as text because a sum may exceed the exact numbers of JSON readers. */
+      /** In minor units, as text because a sum may be too large for a JSON number. */
       amount: string;
     }[];
-    /** Since when it is so, or the date of the oldest row. Absent if there is none. */
+    /** When the matter began, or the date of the oldest row; absent if neither is known. */
     since?: string;
     /** One line, for people. */
     title: string;

@@ -10,7 +10,7 @@ export interface RecoveryBreakdown {
   to: string;
   /** An invoice counts this many days after it failed. */
   maturityDays: number;
-  /** One row for each value and currency. */
+  /** One row for each value and currency. Amounts, attempts, hours and months are in their order. */
   rows: {
     /** The value of the dimension; empty if it is unknown. */
     value: string;
@@ -28,9 +28,9 @@ export interface RecoveryBreakdown {
     rateLow?: number;
     /** The upper end of the interval. */
     rateHigh?: number;
-    /** The amounts that failed. In minor units, as text because a sum may exceed the exact numbers of JSON readers. */
+    /** The amounts that failed. In minor units, as text because a sum may be too large for a JSON number. */
     failedAmount?: string;
-    /** The amounts that were recovered. In minor units, as text because a sum may exceed the exact numbers of JSON readers. */
+    /** The amounts that were recovered. In minor units, as text because a sum may be too large for a JSON number. */
     recoveredAmount?: string;
   }[];
 }

@@ -87,4 +87,6 @@ export interface RecoveryRulesTest {
       amount: number;
     }[];
   };
+  /** Such as "rule 3 never applies: rule 1 fits every invoice". Empty if every rule can apply. */
+  notes: string[];
 }

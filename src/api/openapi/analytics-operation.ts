@@ -9,7 +9,7 @@ import { AUTHENTICATED_HEADERS, CALLER_REQUEST_ID, headerRefs } from "./response
 const text = (maxLength: number, description: string): DocumentPart => ({
   type: "string",
   maxLength,
-  pattern: "^[^\\x00-\\x1f\\x7f]*$",
+  pattern: "^[^\\x00-\\x1f\\x7f-\\x9f]*$",
   description,
 });
 const count = (description: string): DocumentPart => ({
@@ -24,7 +24,7 @@ const amount = (description: string): DocumentPart => ({
   type: "string",
   maxLength: 30,
   pattern: "^[0-9]+$",
-  description: `${description} In minor units, as text because a sum may exceed the exact numbers of JSON readers.`,
+  description: `${description} In minor units, as text because a sum may be too large for a JSON number.`,
 });
 
 const ROW_SCHEMA: DocumentPart = {
@@ -57,7 +57,7 @@ export const ANALYTICS_SCHEMAS: Readonly<Record<string, DocumentPart>> = {
       rows: {
         type: "array",
         maxItems: 100_000,
-        description: "One row for each value and currency.",
+        description: "One row for each value and currency. Amounts, attempts, hours and months are in their order.",
         items: ROW_SCHEMA,
       },
     },
@@ -109,7 +109,12 @@ export const buildAnalyticsOperation = (): DocumentPart => ({
       "timeZone",
       text(64, "For the months of `cohort`: an IANA name such as `Europe/Berlin`. Default: `UTC`."),
     ),
-    ...ANALYTICS_FILTERS.map((name) => parameter(name, text(255, FILTER_WORDS[name]))),
+    ...ANALYTICS_FILTERS.map((name) =>
+      parameter(
+        name,
+        name === "currency" ? fieldSchema(currency, FILTER_WORDS.currency) : text(255, FILTER_WORDS[name]),
+      ),
+    ),
   ],
   responses: {
     200: {

@@ -21,7 +21,7 @@ const AMOUNT_SCHEMA: DocumentPart = {
       type: "string",
       maxLength: 30,
       pattern: "^[0-9]+$",
-      description: "In minor units, as text because a sum may exceed the exact numbers of JSON readers.",
+      description: "In minor units, as text because a sum may be too large for a JSON number.",
     },
   },
 };
@@ -49,7 +49,7 @@ const ITEM_SCHEMA: DocumentPart = {
       description: "The amounts due on the open invoices of these rows, by currency.",
       items: AMOUNT_SCHEMA,
     },
-    since: timestampSchema("Since when it is so, or the date of the oldest row. Absent if there is none."),
+    since: timestampSchema("When the matter began, or the date of the oldest row; absent if neither is known."),
     title: sentence("One line, for people."),
     detail: sentence("One or two sentences, for people."),
     href: sentence("The path of the console's page that lists the rows."),

@@ -113,7 +113,7 @@ export const RULES_SCHEMAS: Readonly<Record<string, DocumentPart>> = {
     properties: { name: RULE_PROPERTIES.name, ...totalProperties },
   },
   RecoveryRulesTest: {
-    ...{ type: "object", required: ["openCases", "planChanges", "rules", "others"] },
+    ...{ type: "object", required: ["openCases", "planChanges", "rules", "others", "notes"] },
     description: "The effect of a list of rules on the open cases. Nothing was changed.",
     properties: {
       openCases: { type: "integer", format: "int32", minimum: 0, description: "All open cases." },
@@ -126,6 +126,10 @@ export const RULES_SCHEMAS: Readonly<Record<string, DocumentPart>> = {
       others: {
         ...{ type: "object", required: ["openCases", "amounts"], description: "Cases that no rule fits." },
         properties: totalProperties,
+      },
+      notes: {
+        ...{ type: "array", items: { type: "string" } },
+        description: 'Such as "rule 3 never applies: rule 1 fits every invoice". Empty if every rule can apply.',
       },
     },
   },
@@ -153,6 +157,7 @@ const TEST_EXAMPLE = {
     { name: "France", openCases: 31, amounts: [{ currency: "EUR", amount: 129_000 }] },
   ],
   others: { openCases: 178, amounts: [{ currency: "EUR", amount: 1_299_700 }] },
+  notes: [],
 };
 
 const REFUSED: Readonly<Record<string, unknown>> = {

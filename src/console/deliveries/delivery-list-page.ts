@@ -37,7 +37,15 @@ import { loadViewMenu } from "../saved-view-routes.ts";
 import { readInPages, sendCsv } from "../show/csv-export.ts";
 import { formField, selectField } from "../show/form-fields.ts";
 import { icon } from "../show/icons.ts";
-import { filtersOf, type ListColumn, type ListFilter, listHref, listTable, listTools } from "../show/list-page.ts";
+import {
+  filtersOf,
+  type ListColumn,
+  type ListFilter,
+  listHref,
+  listTable,
+  listTools,
+  SAVED,
+} from "../show/list-page.ts";
 import {
   COUNTED_MAX,
   formatCountUpTo,
@@ -57,6 +65,7 @@ const CSV_PAGE_ROWS = 1_000;
 
 const textReader = (text: string) => text;
 const QUERY_READERS = {
+  [SAVED]: identifierReader,
   q: identifierReader,
   state: enumReader(DELIVERY_STATES),
   type: enumReader(EVENT_TYPES),
@@ -130,7 +139,16 @@ interface Listing {
 }
 
 async function readListing(tx: Tx, merchantId: string, query: URLSearchParams): Promise<Listing> {
-  const { q, before, orderBy: _, orderDirection, after: __, back: ___, ...rest } = parsePageQuery(query, QUERY_READERS);
+  const {
+    q,
+    before,
+    orderBy: _,
+    orderDirection,
+    after: __,
+    back: ___,
+    [SAVED]: ____,
+    ...rest
+  } = parsePageQuery(query, QUERY_READERS);
   const found = q === undefined ? undefined : { prefix: q, events: await findEventsByPrefix(tx, merchantId, q) };
   return {
     filter: { ...rest, found },

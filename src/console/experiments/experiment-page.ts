@@ -28,7 +28,7 @@ import { type ArmCheck, armChecksCard, listArmChecks } from "./arm-checks-card.t
 import { type ArmsView, armsCard } from "./arms-card.ts";
 import { measureVerdicts } from "./experiment-effect.ts";
 import { effectNumbers } from "./experiment-results-tables.ts";
-import { differenceReason, measureCards } from "./measure-cards.ts";
+import { differenceReason, isUnclear, measureCards } from "./measure-cards.ts";
 import { measureWords, planCard } from "./plan-card.ts";
 import { verdictSentence } from "./verdict-sentence.ts";
 
@@ -124,12 +124,11 @@ function verdictLede({ margin, primary }: Experiment, look: InterimAnalysis | nu
   if (!look)
     return html`<p class="lede"><b>No results yet.</b> Dunlin computes them within a minute, and then once a day.</p>`;
   const { outcome, weeksMore, words } = look.verdict;
-  const outlook =
-    outcome !== "open"
+  const outlook = isUnclear(look)
+    ? words
+    : outcome !== "open"
       ? `You chose to decide by ${measureWords(primary)}.`
-      : weeksMore === null
-        ? words
-        : `You decide by ${measureWords(primary)}: if the difference stays as it is, that verdict comes in about ${weeksMore} ${weeksMore === 1 ? "week" : "weeks"}.`;
+      : `You decide by ${measureWords(primary)}: if the difference stays as it is, that verdict comes in about ${weeksMore} ${weeksMore === 1 ? "week" : "weeks"}.`;
   return html`<p class="lede"><b>${verdictSentence(measureVerdicts(look, margin), margin)}</b> ${outlook}</p>`;
 }
 

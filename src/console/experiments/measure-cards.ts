@@ -19,11 +19,12 @@ import {
   verdictState,
 } from "./experiment-effect.ts";
 
-/** One card for each measure, money first, the count beside it. Each has its own unit, number, color and course. */
+/** One card for each measure: the one that decides, then the others. Each has its own unit, number, color and course. */
 export function measureCards(experiment: Experiment, analyses: readonly InterimAnalysis[], zone: string): Html {
   const look = analyses[0]!;
-  const [count, ...money] = orderComparisons(look.comparisons);
-  const shown = [...money.slice(0, 1), count!, ...money.slice(1)];
+  const ordered = orderComparisons(look.comparisons);
+  const isPrimary = ({ measure }: Comparison) => measure === experiment.primary;
+  const shown = [...ordered.filter(isPrimary), ...ordered.filter((each) => !isPrimary(each))];
   const courses = new Map(shown.map(({ measure }) => [measure, courseOf(analyses, measure)]));
   const scale = courseScale([...courses.values()]);
   const day = (at: Date) => formatDay(toDatetimeLocal(at, zone).slice(0, 10));
@@ -59,18 +60,28 @@ function measureCard(
 ) {
   const { measure } = comparison;
   const decides = measure === primary;
+  const isTooEarly = !isKnownComparison(look.comparisons.find((each) => each.measure === primary));
   return card(
     {
       title: html`By ${measureNoun(measure)}${decides && html` <span class="soft small">decides</span>`}`,
       side: verdictState(outcomeOf(comparison, margin)),
     },
-    html`<div class="in">${effectFigure(comparison)}${course}${decides && html`<p class="small soft">${look.verdict.words}</p>`}</div>`,
+    html`<div class="in">${effectFigure(comparison, isTooEarly)}${course}${decides && !isUnclear(look) && html`<p class="small soft">${look.verdict.words}</p>`}</div>`,
   );
 }
 
-/** The whole effect in its own unit, and per 100. */
-function effectFigure(comparison: Comparison): Html {
+/** Whether the page begins with the verdict's words: no time of a verdict is known. */
+export const isUnclear = ({ verdict: { outcome, weeksMore } }: InterimAnalysis) =>
+  outcome === "open" && weeksMore === null;
+
+/**
+ * The whole effect in its own unit, and per 100.
+ *
+ * @param isTooEarly  whether the page says already what a comparison needs
+ */
+function effectFigure(comparison: Comparison, isTooEarly: boolean): Html {
   const { measure } = comparison;
+  if (isTooEarly && !isKnownComparison(comparison)) return html`<p>No comparison yet.</p>`;
   if (!isKnownComparison(comparison))
     return html`<p>No comparison yet. It needs ${CUSTOMERS_MIN} customers in each arm with counted invoices${measure !== COUNT_MEASURE && ` in ${measure}`}, and no few of them may outweigh the rest.</p>`;
   const { low, high, middle } = effectInterval(comparison);

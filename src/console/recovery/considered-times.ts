@@ -1,6 +1,7 @@
 import { minorDigitsOf } from "../../domain/currency.ts";
 import type { DecisionRecord, EvaluatedHour, EvaluatedTime } from "../../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
+import { isPostponement } from "../../engine/requests-by-hand.ts";
 import { formatPercent } from "../../engine/shares.ts";
 import { type Html, html } from "../html.ts";
 import { formatMoney } from "../show/number-format.ts";
@@ -60,8 +61,8 @@ export function consideredTimes(decision: DecisionRecord, invoice: ConsideredInv
   }));
   const to = new Date(Math.max(+times.at(-1)!.at, Math.min(+windowEndsAt, +madeAt + SHOWN_MAX_MS)));
   const from = times[0]!.at < madeAt ? times[0]!.at : madeAt;
-  const label = `Expected money by day in ${zoneWords(clock)}. Chosen: ${words(chosen)}. Also considered: ${otherDays.map(words).join("; ")}.${ruledOut.map((period) => ` A rule forbids ${longTime(clock, period.from)} to ${longTime(clock, period.to)}: ${period.rule}`).join("")}`;
-  const legend = html`<div class="legend chart-legend"><span><svg viewBox="0 0 10 10"><circle class="c-point full" cx="5" cy="5" r="4"/></svg>chosen</span><span><svg viewBox="0 0 10 10"><circle class="c-point" cx="5" cy="5" r="3.5"/></svg>also considered</span>${ruledOut.length > 0 && html`<span><svg viewBox="0 0 10 10"><rect class="c-ban" width="10" height="10"/></svg>a rule forbids it</span>`}<span>${currency}, ${monthWords(dayAt(clock, from), dayAt(clock, to))}</span></div>`;
+  const label = `Expected money by day in ${zoneWords(clock)}. Chosen: ${words(chosen)}. Also considered: ${otherDays.map(words).join("; ")}.${ruledOut.map((period) => ` ${isPostponement(period.rule) ? "Postponed from" : "A rule forbids"} ${longTime(clock, period.from)} to ${longTime(clock, period.to)}: ${period.rule}`).join("")}`;
+  const legend = html`<div class="legend chart-legend"><span><svg viewBox="0 0 10 10"><circle class="c-point full" cx="5" cy="5" r="4"/></svg>chosen</span><span><svg viewBox="0 0 10 10"><circle class="c-point" cx="5" cy="5" r="3.5"/></svg>also considered</span>${ruledOut.some(({ rule }) => !isPostponement(rule)) && html`<span><svg viewBox="0 0 10 10"><rect class="c-ban" width="10" height="10"/></svg>a rule forbids it</span>`}${ruledOut.some(({ rule }) => isPostponement(rule)) && html`<span><svg viewBox="0 0 10 10"><rect class="c-ban by-hand" width="10" height="10"/></svg>postponed by hand</span>`}<span>${currency}, ${monthWords(dayAt(clock, from), dayAt(clock, to))}</span></div>`;
   return {
     chart: html`<p class="small soft next-words">The money to expect, after costs, from a retry at each day's best time and from the retries after it.</p>${worthChart(label, { from, to, marks, ruledOut, clock })}${legend}`,
     numbers: numbersTable(decision, times, chosen, invoice),

@@ -39,7 +39,15 @@ import { loadViewMenu } from "../saved-view-routes.ts";
 import { readInPages, sendCsv } from "../show/csv-export.ts";
 import { formField, selectField } from "../show/form-fields.ts";
 import { icon } from "../show/icons.ts";
-import { filtersOf, type ListColumn, type ListFilter, listHref, listTable, listTools } from "../show/list-page.ts";
+import {
+  filtersOf,
+  type ListColumn,
+  type ListFilter,
+  listHref,
+  listTable,
+  listTools,
+  SAVED,
+} from "../show/list-page.ts";
 import {
   COUNTED_MAX,
   formatCountUpTo,
@@ -77,6 +85,7 @@ const ATTENTION_LIMITS: Readonly<Record<AttentionFilter, (now: Date) => Date>> =
 const UNKNOWN_REASON = "unknown";
 const textReader = (text: string) => text;
 const QUERY_READERS = {
+  [SAVED]: identifierReader,
   q: identifierReader,
   outcome: enumReader(OUTCOMES),
   invoiceId: identifierReader,
@@ -188,6 +197,7 @@ async function readListing(tx: Tx, merchantId: string, query: URLSearchParams, n
     back: __,
     attention,
     reason,
+    [SAVED]: _saved,
     ...rest
   } = parsePageQuery(query, QUERY_READERS);
   if (orderBy === "amount" && rest.currency === undefined)

@@ -29,6 +29,7 @@ const explained: ExplainedCase = {
   balance: null,
   smallestAmount: 0,
   rule: null,
+  requests: [],
   now: day(3),
 };
 const history = {

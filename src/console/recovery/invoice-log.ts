@@ -4,7 +4,9 @@ import { cardBrandName, paymentMethodName } from "../../domain/payment-method-na
 import { findPlannedAction, removeZoneNames } from "../../explain/answers.ts";
 import { describeShadowAction, wouldAskCustomer } from "../../explain/customer-request-wording.ts";
 import type { ExplainedCase } from "../../explain/load-explained-case.ts";
+import { describeRequester, isRequestedByHand, nameActor } from "../../explain/persons-requests.ts";
 import { describeAttempt } from "../../explain/story.ts";
+import type { PersonsRequest } from "../../tables/audit-log.ts";
 import type { ListedDelivery } from "../../tables/delivery-states.ts";
 import type { ShownAction, ShownTransaction } from "../../tables/invoice-history.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
@@ -71,6 +73,7 @@ function listEntries(history: InvoiceHistory, clock: PageClock): LogEntry[] {
     ...cases
       .filter(({ arm }) => arm === "shadow")
       .flatMap((recoveryCase) => shadowEntries(recoveryCase, history, clock)),
+    ...history.explained.requests.map((request) => requestEntry(request, clock)),
     ...history.deliveries.map(deliveryEntry),
     { at: history.explained.invoice.createdAt, kind: "" as const, rank: 0, title: "Invoice created" },
   ].sort((a, b) => b.at.getTime() - a.at.getTime() || b.rank - a.rank);
@@ -118,6 +121,21 @@ const INITIATOR_LABELS: Record<string, string> = {
   MERCHANT_MANUAL: "manually",
 };
 
+/** Before its effect. */
+function requestEntry(request: PersonsRequest, clock: PageClock): LogEntry {
+  const { kind, at, until } = request;
+  return {
+    ...{ at, kind: "", rank: 2 },
+    title:
+      kind === "stopped"
+        ? "Recovery stopped by hand"
+        : kind === "retried"
+          ? "Retry requested by hand"
+          : html`Retries postponed${until && html` until ${clockTime(clock, until)}`}`,
+    note: `by ${nameActor(request)}`,
+  };
+}
+
 function transactionEntry(t: ShownTransaction, history: InvoiceHistory): LogEntry {
   const paymentMethod = [
     t.cardBrand ? cardBrandName(t.cardBrand) : t.paymentMethodType && paymentMethodName(t.paymentMethodType),
@@ -125,9 +143,15 @@ function transactionEntry(t: ShownTransaction, history: InvoiceHistory): LogEntr
   ]
     .filter(Boolean)
     .join(" ");
-  const by = t.recoveryActionId !== null ? "requested by Dunlin" : INITIATOR_LABELS[t.initiator ?? ""];
+  const action = history.actions.find((each) => each.type === "RETRY" && isAttemptOf(t, each, history));
+  const by =
+    action && isRequestedByHand(action)
+      ? `requested ${describeRequester(action, history.explained.requests)}`
+      : t.recoveryActionId !== null
+        ? "requested by Dunlin"
+        : INITIATOR_LABELS[t.initiator ?? ""];
   const why = describeDeclineOf(t, history);
-  const isRetry = history.actions.some((action) => action.type === "RETRY" && isAttemptOf(t, action, history));
+  const isRetry = action !== undefined;
   const what = isRetry ? "The retry " : "Payment attempt: ";
   const message = t.paymentGatewayErrorMessage;
   return {
@@ -170,7 +194,7 @@ function actionEntries(action: ShownAction, history: InvoiceHistory, clock: Page
     kind: "plan",
     rank: 3,
     title: `${decidedAt ? "Decided" : "Planned"}: ${what}`,
-    note: html`on ${clockTime(clock, idealRetryTime)} ${actionState(status)}`,
+    note: html`on ${clockTime(clock, idealRetryTime)}${isRequestedByHand(action) && `, requested ${describeRequester(action, history.explained.requests)}`} ${actionState(status)}`,
     details: (!isNow || link) && html`${!isNow && reasonList(reasons, clock)}${link}`,
   };
   const isShown = action.type === "RETRY" && history.transactions.some((t) => isAttemptOf(t, action, history));

@@ -34,7 +34,7 @@ test("a form stops the recovery of an invoice once, and the page and the audit l
   assert.match(page, /role="status">Recovery stopped\./);
   assert.match(
     page,
-    /not recovered[\s\S]*Recovery of EUR 49\.00 was stopped by hand[\s\S]*End reason<\/dt><dd>stopped by hand[\s\S]*Recovery ended: stopped by hand/,
+    /not recovered[\s\S]*Recovery of EUR 49\.00 was stopped by [^ ]+@[\s\S]*End reason<\/dt><dd>stopped by hand[\s\S]*Recovery ended: stopped by hand[\s\S]*<b>Recovery stopped by hand<\/b>/,
   );
   assert.doesNotMatch(page, FORM);
   assert.deepEqual(await sent(), ["complete_dunning waiting"]);
@@ -122,7 +122,7 @@ test("a form requests a retry at once when the cost is confirmed, and a second c
   const fields = { invoiceId: "in_a", caseId: hidden(page, "caseId"), reason: "they called" };
   const unconfirmed = await browser.post("/invoices/retry_now", fields);
   assert.equal(unconfirmed.statusCode, 400);
-  assert.match(unconfirmed.body, /Tick the box that confirms the retry\. Nothing was requested/);
+  assert.match(unconfirmed.body, /Nothing was changed[\s\S]*Tick the box that confirms the retry\.</);
   assert.deepEqual(await audited(), []);
   const replies = [
     await browser.post("/invoices/retry_now", { ...fields, confirmed: "yes" }),
@@ -145,6 +145,12 @@ test("a form requests a retry at once when the cost is confirmed, and a second c
   assert.match(after, /role="status">A retry was requested\./);
   assert.doesNotMatch(after, RETRY_FORM);
   assert.match(after, /No retry can be requested now\.[\s\S]*its outcome is awaited/);
+  const { email } = browser.person;
+  assert.match(
+    after,
+    new RegExp(`Decided: retry</b> <span[^>]*>on <time[^>]*>[^<]*</time>, requested by hand, by ${email} `),
+  );
+  assert.match(after, new RegExp(`<b>Retry requested by hand</b> <span class="soft">by ${email}<`));
   assert.match(after, /Retries cannot be postponed now\. A retry was requested already/);
 });
 
@@ -207,6 +213,15 @@ test("a form postpones retries to a time of the customer's clock, once however o
   assert.match(after, /role="status">Retries were postponed\./);
   assert.match(after, /Retries are postponed until <time[^>]+>[^<]+, 09:30<\/time>\. A retry now ends that/);
   assert.match(after, /Retries were postponed by hand until/);
+  const { email } = browser.person;
+  assert.match(
+    after,
+    new RegExp(
+      `Retries are postponed until [^.<]+ by ${email}\\. The next attempt[\\s\\S]*<b>Retries postponed until <time[\\s\\S]*by ${email}`,
+    ),
+  );
+  assert.match(after, /class="c-ban by-hand"[\s\S]*postponed by hand/);
+  assert.doesNotMatch(after, /a rule forbids it/);
 });
 
 test("a postponement without a time, in an unknown zone, or beyond the window is refused", async () => {
@@ -224,9 +239,18 @@ test("a postponement without a time, in an unknown zone, or beyond the window is
   for (const fields of invalid) {
     const reply = await post(fields);
     assert.equal(reply.statusCode, 400, JSON.stringify(fields));
-    assert.match(reply.body, /Give a date and a time until which to postpone\. Nothing was changed/);
+    assert.match(reply.body, /Give a date and a time until which to postpone\.</);
+    assert.equal(reply.body.match(/<h1[^>]*>Nothing was changed/g)?.length, 1);
+    assert.doesNotMatch(reply.body, /role="alert">[^<]*Nothing was changed/);
   }
-  assert.match((await post({})).body, /Nothing was postponed\. The recovery window ends on/);
+  for (const until of ["2099-01-01T00:00", "2300-01-01T00:00", "9999-12-31T00:00", "12026-01-01T00:00"]) {
+    const reply = await post({ until });
+    assert.equal(reply.statusCode, 409);
+    assert.match(
+      reply.body,
+      /Nothing was postponed\. The recovery window ends on \w{3} \d+ \w+, \d\d:\d\d, Berlin time, before that time\./,
+    );
+  }
   assert.match((await post({ until: "2020-01-01T00:00" })).body, /The time is over already/);
   assert.deepEqual(await audited(), []);
 });

@@ -42,18 +42,23 @@ export function invoiceRequestRoutes(console: Console) {
   });
   console.post("/invoices/postpone", "stop", async (visit) => {
     const until = readUntil(visit.form);
+    const clock = { zone: findZone(visit.form.get("zone") ?? "")!, readerZone: visit.person.zone };
+    const formatTime = (at: Date) => `${longTime(clock, at)}, ${zoneWords(clock)}`;
     const service = serviceOf(console, visit);
     const reply = await answer(
       visit,
       "postponed",
-      postponeRecovery(service, visit.merchantId, readRequest(visit), until),
+      postponeRecovery(service, visit.merchantId, { ...readRequest(visit), formatTime }, until),
     );
     console.onCases();
     return reply;
   });
 }
 
-const UNCONFIRMED = "Tick the box that confirms the retry. Nothing was requested.";
+const UNCONFIRMED = "Tick the box that confirms the retry.";
+
+/** Later than any window. */
+const FAR_FUTURE = new Date("2200-12-31T00:00:00Z");
 
 const serviceOf = (console: Console, { db, reply }: Visit) => ({ ...console, db, log: reply.log });
 
@@ -67,9 +72,13 @@ const readRequest = ({ form, actor }: Visit): RecoveryRequest => ({
 /** The zone comes with the form, because the customer's may have changed since. */
 function readUntil(form: URLSearchParams): Date {
   const zone = form.get("zone") ?? "";
-  const until = findZone(zone) && parseDatetimeLocal(form.get("until") ?? "", zone);
-  if (!until) throw new PageError(400, "Give a date and a time until which to postpone. Nothing was changed.");
-  return until;
+  const text = form.get("until") ?? "";
+  const until = findZone(zone) && parseDatetimeLocal(text, zone);
+  if (until) return until;
+  // A browser lets people type years that no timestamp has. The window ends before them.
+  const [, year] = /^(\d{4,6})-\d\d-\d\dT\d\d:\d\d/.exec(text) ?? [];
+  if (findZone(zone) && Number(year) > FAR_FUTURE.getUTCFullYear()) return FAR_FUTURE;
+  throw new PageError(400, "Give a date and a time until which to postpone.");
 }
 
 async function answer(visit: Visit, done: (typeof REQUESTS_DONE)[number], request: Promise<object | string | null>) {

@@ -62,6 +62,19 @@ test("no two places are closer than the gap, past ones stay left of now, and non
   }
 });
 
-test("the more important of two labels that would touch is kept", () => {
-  assert.deepEqual([...chooseLabels([50, 48, 60, 3, 97], 7)], [50, 60, 3, 97]);
+const labels = (places: readonly number[], width: number) =>
+  chooseLabels(places.map((x, index) => ({ x, width, index }))).map(({ index, left }) => [index, left]);
+
+test("the more important of two labels that would touch is kept, also at one place", () => {
+  assert.deepEqual(labels([50, 48, 60, 50], 8), [
+    [0, 46],
+    [2, 56],
+  ]);
+});
+
+test("a label at the edge begins or ends there, and is kept apart from its neighbor as it is placed", () => {
+  assert.deepEqual(labels([97, 3, 80], 16), [
+    [0, 84],
+    [1, 0],
+  ]);
 });

@@ -76,14 +76,26 @@ function findClosest(own: readonly number[]): number {
   return closest;
 }
 
+/** In percent of the width. */
+export interface Label extends TruePlace {
+  /** With the room to the next label. */
+  width: number;
+}
+
+/** `left`: where the label begins. Centered on its place, unless it would leave the sheet. */
+export type PlacedLabel<Each extends Label> = Each & { left: number };
+
 /**
- * Chooses the places that get a label, so that no two labels touch.
+ * Chooses the labels that have room: none touches another, and none leaves the sheet.
  *
- * @param wanted  the most important ones first
- * @param distance  between two labels, in percent
+ * @param wanted  the most important ones first; one that is wanted twice is chosen once
  */
-export function chooseLabels(wanted: readonly number[], distance: number): ReadonlySet<number> {
-  const chosen = new Set<number>();
-  for (const x of wanted) if ([...chosen].every((other) => Math.abs(other - x) >= distance)) chosen.add(x);
+export function chooseLabels<Each extends Label>(wanted: readonly Each[]): PlacedLabel<Each>[] {
+  const chosen: PlacedLabel<Each>[] = [];
+  for (const label of wanted) {
+    const left = Math.max(0, Math.min(100 - label.width, label.x - label.width / 2));
+    if (chosen.every((other) => left >= other.left + other.width || left + label.width <= other.left))
+      chosen.push({ ...label, left });
+  }
   return chosen;
 }

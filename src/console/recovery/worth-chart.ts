@@ -1,5 +1,6 @@
 import type { ExcludedPeriod } from "../../domain/decision.ts";
 import { addDays, atLocalTime, formatDay, type LocalDay } from "../../engine/local-time.ts";
+import { isPostponement } from "../../engine/requests-by-hand.ts";
 import { type Html, html } from "../html.ts";
 import { dayAt, longTime, type PageClock } from "./page-clock.ts";
 
@@ -104,7 +105,7 @@ function drawBan(
   clock: PageClock,
 ): Html {
   const [left, right] = [dayPlace(starts, from) * slot, dayPlace(starts, to) * slot];
-  return html`<rect class="c-ban" x="${percent(left)}" width="${percent(right - left)}" y="${ROOF}" height="${BASE - ROOF}"><title>${longTime(clock, from)} to ${longTime(clock, to)}: ${rule}</title></rect>\n`;
+  return html`<rect class="c-ban${isPostponement(rule) && " by-hand"}" x="${percent(left)}" width="${percent(right - left)}" y="${ROOF}" height="${BASE - ROOF}"><title>${longTime(clock, from)} to ${longTime(clock, to)}: ${rule}</title></rect>\n`;
 }
 
 /** The chosen day always has its label. */

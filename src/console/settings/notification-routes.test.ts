@@ -113,7 +113,14 @@ test("large amounts are set in major units, and logged", async () => {
   assert.match((await owner.get(PAGE)).body, /value="EUR 500\.00, USD 1200\.50"/);
   const [entry] = await at.audited();
   assert.equal(entry!.details["large amounts"], "none → EUR 500.00, USD 1,200.50");
-  assert.match((await owner.post(`${PAGE}/large`, { amounts: "500" })).body, /is not an amount with a currency/);
+  const refused = await owner.post(`${PAGE}/large`, { amounts: "EUR 500, <500>" });
+  assert.equal(refused.statusCode, 400);
+  assert.match(refused.body, /value="EUR 500, &lt;500&gt;"[^>]*aria-invalid="true"/);
+  assert.match(
+    refused.body,
+    /id="amounts-problem" class="bad">&quot;&lt;500&gt;&quot; is not an amount with a currency/,
+  );
+  assert.doesNotMatch(refused.body, /role="alert"/);
 });
 
 test("a viewer sees no chat form and cannot post to it", async () => {

@@ -18,7 +18,7 @@ import { PageError } from "../page-error.ts";
 import type { Page } from "../page-layout.ts";
 import { formNotice } from "../show/form-fields.ts";
 import type { Visit } from "../visit.ts";
-import { NOTIFICATIONS_PATH, notificationPage } from "./notification-settings-page.ts";
+import { NOTIFICATIONS_PATH, notificationPage, type RefusedLargeAmounts } from "./notification-settings-page.ts";
 
 export function notificationRoutes(console: Console) {
   const { ports, allow, secretKeys, postChat, authUrl, mailer } = console;
@@ -63,21 +63,28 @@ export function notificationRoutes(console: Console) {
     return show(visit, formNotice("bad", `The chat did not accept the test: ${tested.answer}.`));
   });
   console.post(`${NOTIFICATIONS_PATH}/large`, "webhook", async (visit) => {
-    const amounts = parseLargeAmounts(visit.form.get("amounts") ?? "");
-    if (typeof amounts === "string") return refuse(visit, amounts);
+    const text = visit.form.get("amounts") ?? "";
+    const amounts = parseLargeAmounts(text);
+    if (typeof amounts === "string")
+      return { ...(await showSettings(console, visit, null, { text, problem: amounts })), status: 400 };
     await setLargeAmounts(visit.db, visit.merchantId, amounts, visit.actor, ports);
     return redirect(visit, "saved");
   });
 }
 
-async function showSettings({ mailer }: Console, visit: Visit, notice: HtmlPart): Promise<Page> {
+async function showSettings(
+  { mailer }: Console,
+  visit: Visit,
+  notice: HtmlPart,
+  refusedLarge: RefusedLargeAmounts | null = null,
+): Promise<Page> {
   const { db, merchantId, person } = visit;
   const [own, chat, large] = await Promise.all([
     findMemberNotices(db, merchantId, person.id),
     findChatWebhook(db, merchantId),
     listLargeAmounts(db, merchantId),
   ]);
-  return notificationPage({ own, chat, large, canMail: mailer !== null, notice }, visit);
+  return notificationPage({ own, chat, large, canMail: mailer !== null, notice, refusedLarge }, visit);
 }
 
 const readAlerts = (form: URLSearchParams): AlertKind[] => {

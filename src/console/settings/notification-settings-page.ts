@@ -40,6 +40,13 @@ export interface NotificationSettings {
   canMail: boolean;
   /** From a refused form, or a test. */
   notice: HtmlPart;
+  refusedLarge: RefusedLargeAmounts | null;
+}
+
+export interface RefusedLargeAmounts {
+  /** As typed. */
+  text: string;
+  problem: string;
 }
 
 export function notificationPage(settings: NotificationSettings, visit: Visit): Page {
@@ -49,7 +56,7 @@ export function notificationPage(settings: NotificationSettings, visit: Visit): 
     body: html`${done && formNotice("good", done)}${settings.notice}
 <div class="columns"><section><h2>Your e-mails</h2>${ownForm(settings, visit)}</section>
 <section><h2>Chat</h2>${visit.may("webhook") ? chatForms(settings.chat, visit) : html`<p class="text">A chat can get the alerts of ${visit.merchantName}. An owner, admin or developer sets it up here.</p>`}
-<h2>Large invoices</h2>${visit.may("webhook") ? largeForm(settings.large) : html`<p class="text">${largeText(settings.large)}</p>`}
+<h2>Large invoices</h2>${visit.may("webhook") ? largeForm(settings) : html`<p class="text">${largeText(settings.large)}</p>`}
 </section></div>`,
   };
 }
@@ -103,7 +110,7 @@ function answerText({ answeredAt, answer, delivered }: ChatWebhook, zone: string
   return html`Last answer: ${stateLabel(answer, delivered ? "good" : "bad")} on ${timeElement(answeredAt, zone)}.`;
 }
 
-const largeForm = (large: readonly LargeAmount[]): Html => html`
+const largeForm = ({ large, refusedLarge }: NotificationSettings): Html => html`
 <form method="post" action="${NOTIFICATIONS_PATH}/large" class="box">
-${formField({ label: "Amounts", name: "amounts", value: formatLargeAmounts(large), maxlength: 1000, placeholder: "EUR 500, USD 600", hint: "An invoice is large from this amount on, in its currency. Without an amount, none is." })}
+${formField({ label: "Amounts", name: "amounts", value: refusedLarge?.text ?? formatLargeAmounts(large), problem: refusedLarge?.problem, maxlength: 1000, placeholder: "EUR 500, USD 600", hint: "An invoice is large from this amount on, in its currency. Without an amount, none is." })}
 <button class="main">Save</button></form>`;

@@ -1,4 +1,4 @@
-import type { NumberedRule } from "../../domain/recovery-rule.ts";
+import { describeRulesThatNeverApply, type NumberedRule } from "../../domain/recovery-rule.ts";
 import { describeConditions, describeOutcome } from "../../merchants/rules-wording.ts";
 import type { RulesTest, SegmentTotal } from "../../merchants/test-recovery-rules.ts";
 import type { RuleTotal } from "../../tables/recovery-rules.ts";
@@ -26,8 +26,13 @@ export const rulesPage = (shown: ShownRules, done: string | null): Page => ({
   tools: html`<a class="button main" href="${PATH}?edit=new">Add a rule</a>`,
   body: html`${done && formNotice("good", "Saved. Dunlin decides the open invoices again by these rules. Each keeps the attempts that it has had.")}
 <p class="text">Rules are read from the top, and the first that fits an invoice decides. The rules of the card networks always hold as well. <a href="/docs/guides/recovery-rules.html">How rules work</a></p>
-${rulesTable(shown)}`,
+${neverApplyNotice(describeRulesThatNeverApply(shown.rules))}${rulesTable(shown)}`,
 });
+
+const neverApplyNotice = (notes: readonly string[]) =>
+  notes.length > 0 && formNotice("warn", html`${notes.map((note) => html`<p>${startSentence(note)}.</p>`)}`);
+
+const startSentence = (words: string) => words[0]!.toUpperCase() + words.slice(1);
 
 /** Null: all invoices that no rule fits. */
 type RuleRow = SegmentTotal & { rule: NumberedRule | null };
@@ -91,12 +96,12 @@ export function rulePage({ rules, version }: ShownRules, rule: NumberedRule | nu
   return {
     title: rule ? `Rule ${rule.number}, “${rule.name}”` : "Add a rule",
     status: problem === null ? 200 : 400,
-    body: html`${problem !== null && formNotice("bad", problem)}${test && testNotice(test, Number(form.get("position")))}
+    body: html`${problem !== null && formNotice("bad", problem)}${test && testNotice(test, Number(form.get("position")))}${test && neverApplyNotice(test.notes)}
 <form method="post" action="${PATH}" class="card rule-form">
 ${hiddenFields(hidden)}
 ${ruleFields(form, rules.length + (rule ? 0 : 1))}
 <p class="soft">Fields that are left open come from the settings. The rules of the card networks always hold as well.</p>
-<p><button name="do" value="check">Check</button> <button class="main" name="do" value="save">Save</button> <a href="${PATH}">Cancel</a></p>
+<p class="form-buttons"><button name="do" value="check">Check</button><button class="main" name="do" value="save">Save</button><a href="${PATH}">Cancel</a></p>
 </form>
 ${rule && html`<form method="post" action="${PATH}" class="inline">${hiddenFields(hidden)}<button class="danger" name="do" value="delete">Delete the rule</button></form>`}`,
   };

@@ -83,6 +83,9 @@ test("a rule is checked, added, shown with its open invoices, edited, moved and 
   const form = (await admin.get(edit)).body;
   assert.match(form, /name="quietFromHour" type="text" value="22"/);
   assert.match(form, /value="SUNDAY" checked/);
+  assert.match(form, />Lead, minutes</);
+  const weekdays = [...form.matchAll(/name="quietWeekdays" value="(\w+)"/g)].map(([, day]) => day);
+  assert.deepEqual([weekdays[0], weekdays.at(-1)], ["MONDAY", "SUNDAY"]);
   await send(edit, { ...all, position: "2", do: "save" });
   assert.deepEqual(
     (await stored()).map(({ id, name, quiet: times }) => [id, name, times]),
@@ -156,16 +159,44 @@ test("an invalid field is named by its label, the form keeps what was typed, and
     [{ cardCountries: "FRA" }, /Card countries must be two capital letters/],
     [{ quietDates: "24.12." }, /No retries on dates must be a date or a range of dates/],
     [{ name: " " }, /Name is required\./],
-    [{ outcome: "leaveOut", budget: "2" }, /Retries must be absent, because leaveOut is true\./],
+    [
+      { outcome: "leaveOut", budget: "2" },
+      /Retries must be empty, because Dunlin leaves the invoice to your own system\./,
+    ],
+    [{ amountFrom: "9", amountTo: "5", currencies: "EUR" }, /Amount to must not be less than “Amount from”\./],
+    [
+      { quietFromHour: "0", quietToHour: "21" },
+      /No retries until hour must be 1 to 20 hours after “No retries from hour”, so that/,
+    ],
+    [{ outcome: "leaveOut", windowDays: "14" }, /Window, days must be empty, because Dunlin leaves the invoice/],
+    [{ quietDates: "01-01..12-31" }, /No retries on dates must leave days of each year for retries\./],
   ] as const) {
-    const reply = await send(NEW, { position: "1", name: "typed", ...fields, do: "save" });
-    assert.equal(reply.statusCode, 400);
+    const typed = { position: "1", name: "typed", ...fields };
+    const reply = await send(NEW, { ...typed, do: "save" });
+    const checked = await send(NEW, { ...typed, do: "check" });
+    assert.deepEqual([reply.statusCode, checked.statusCode], [400, 400]);
     assert.match(textOf(reply.body), message);
+    assert.match(textOf(checked.body), message);
     for (const [name, value] of Object.entries(fields))
       if (name !== "outcome") assert.ok(reply.body.includes(`name="${name}" type="text" value="${value}"`), name);
   }
   assert.equal((await send(NEW, { position: "2", name: "a", do: "save" })).statusCode, 400);
   assert.deepEqual(await stored(), []);
+});
+
+test("a rule behind one for every invoice has a note when it is checked and on the page; a used name is refused", async () => {
+  const { admin, send, stored } = await openShop();
+  await send(NEW, { position: "1", name: "All", outcome: "recover", budget: "3", do: "save" });
+  const note = /Rule 2 never applies: rule 1 fits every invoice\./;
+  assert.doesNotMatch(textOf((await admin.get(PATH)).body), /never applies/);
+  const euro = { position: "2", name: "Euro", currencies: "EUR", outcome: "recover" };
+  assert.match(textOf((await send(NEW, { ...euro, do: "check" })).body), note);
+  await send(NEW, { ...euro, do: "save" });
+  assert.match(textOf((await admin.get(PATH)).body), note);
+  const again = await send(NEW, { ...euro, position: "1", name: "euro", do: "check" });
+  assert.equal(again.statusCode, 400);
+  assert.match(textOf(again.body), /Name must differ from the names of the other rules\./);
+  assert.equal((await stored()).length, 2);
 });
 
 test("a form opened before the rules changed, or for another merchant, changes nothing", async () => {

@@ -98,6 +98,19 @@ test("a wrong or missing rate is named at its field, and nothing is saved", asyn
   assert.deepEqual(await audited(), []);
 });
 
+test("a rate for the reporting currency itself is refused, unless it is 1", async () => {
+  const { save, stored } = await shop("EUR", "GBP");
+  for (const own of ["2", "x"]) {
+    const refused = await save({ report: "EUR", rateEUR: own, rateGBP: "1.17" });
+    assert.equal(refused.statusCode, 400);
+    assert.match(refused.body, /id="report-problem" class="bad">You typed a rate for EUR itself\./);
+    assert.match(refused.body, /name="rateGBP" type="text" value="1\.17"/);
+  }
+  assert.equal(await stored(), null);
+  await save({ report: "EUR", rateEUR: "1.0", rateGBP: "1.17" });
+  assert.deepEqual(await stored(), { currency: "EUR", rates: { GBP: "1.17" } });
+});
+
 test("rates to the former currency are not taken for rates to a new one", async () => {
   const { save, stored, browser, hidden } = await shop("EUR", "GBP", "USD");
   await save({ report: "EUR", rateGBP: "1.17", rateUSD: "0.92" });

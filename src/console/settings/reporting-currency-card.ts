@@ -73,6 +73,12 @@ export function readReportingForm(
     else if (isOutdated || reporting.needed.includes(each))
       problems.set(`rate${each}`, `Enter how many ${currency} one ${each} is.`);
   }
+  const own = parseRate(text(`rate${currency}`)) ?? text(`rate${currency}`);
+  if (!isOutdated && own !== "" && own !== "1")
+    problems.set(
+      "report",
+      `You typed a rate for ${currency} itself. Amounts in ${currency} are not converted: save without it.`,
+    );
   readOtherRate(text("otherCurrency").toUpperCase(), text("otherRate"), currency, rates, problems);
   return problems.size === 0
     ? { choice: { currency, rates } }
@@ -158,7 +164,7 @@ export function reportingCard(
       foot: "The console adds amounts of several currencies only at your rates, and marks such sums with ≈. Rates are exact decimal numbers.",
     },
     html`<form method="post" action="/settings/recovery/currency" class="in field gap">${hiddenFields({ was: typed("was", reportingVersionOf(merchantId, saved)), to: report })}
-<div class="form half">${selectField("Report in", "report", [[NONE, "none: keep currencies apart"], ...choices.map((each) => [each, each] as const)], report)}${rates}</div>
+<div class="form half">${selectField("Report in", "report", [[NONE, NONE], ...choices.map((each) => [each, each] as const)], report, { problem: problem("report") })}${rates}</div>
 <details class="more"${isMoreOpen && html` open`}><summary>Another currency</summary><div class="form half">${small("Report in", "otherReport", "CHF", 3)}</div><div class="form half">${small("Rate for", "otherCurrency", "SEK", 3)}${small("1 unit =", "otherRate", "0.0884", 20)}</div></details>
 <p><button>Save</button></p></form>`,
   );

@@ -1,7 +1,13 @@
 import { formatMajorUnits, minorDigitsOf } from "../../domain/currency.ts";
 import { MINUTE_MS } from "../../domain/durations.ts";
 import { type NumberedRule, WEEKDAYS } from "../../domain/recovery-rule.ts";
-import { RULE_LIMITS, type RuleField, type RuleJson, type RuleProblem } from "../../merchants/parse-recovery-rules.ts";
+import {
+  LEAVES_OUT_RULE,
+  RULE_LIMITS,
+  type RuleField,
+  type RuleJson,
+  type RuleProblem,
+} from "../../merchants/parse-recovery-rules.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
 import { formField, selectField } from "../show/form-fields.ts";
 
@@ -15,11 +21,11 @@ const LIST_FIELDS = [
 const INTEGER_FIELDS = [
   ["windowDays", "Window, days"],
   ["budget", "Retries"],
-  ["leadMinutes", "Requested ahead, minutes"],
+  ["leadMinutes", "Lead, minutes"],
 ] as const;
 const HOUR_FIELDS = [
   ["quietFromHour", "No retries from hour"],
-  ["quietToHour", "to hour"],
+  ["quietToHour", "No retries until hour"],
 ] as const;
 
 const LABELS: Readonly<Partial<Record<RuleField, string>>> = {
@@ -32,10 +38,17 @@ const LABELS: Readonly<Partial<Record<RuleField, string>>> = {
 export function describeProblem({ field: path, rule }: RuleProblem): string {
   const [, field] = /^rules\[\d+\]\.(\w+)/.exec(path) ?? [];
   const isAmount = field === "amountFrom" || field === "amountTo";
+  if (rule === LEAVES_OUT_RULE)
+    return `${LABELS[field as RuleField] ?? "The field"} must be empty, because Dunlin leaves the invoice to your own system.`;
   // The form takes amounts in major units.
-  const wording = isAmount && rule.startsWith("must be an integer") ? "must be an amount such as 500 or 499.50" : rule;
+  const wording =
+    isAmount && rule.startsWith("must be an integer") ? "must be an amount such as 500 or 499.50" : inFormWords(rule);
   return `${LABELS[field as RuleField] ?? "The rule"} ${wording}.`;
 }
+
+/** Rules name other fields as the API does. */
+const inFormWords = (rule: string) =>
+  rule.replace(/\b(amountFrom|quietFromHour)\b/, (name) => `“${LABELS[name as RuleField]}”`);
 
 /** Form fields with a rule's values. */
 export function formOfRule({ id, number, name, conditions, leaveOut, ...rest }: NumberedRule): URLSearchParams {
@@ -115,12 +128,14 @@ ${selectField(
 )}
 ${INTEGER_FIELDS.map(([name, label]) => field(label, name, undefined, "as in the settings"))}
 <fieldset class="days"><legend>No retries on</legend>
-${WEEKDAYS.map((day) => html`<label class="check"><input type="checkbox" name="quietWeekdays" value="${day}"${form.getAll("quietWeekdays").includes(day) ? html` checked` : ""}> <span>${capitalize(day)}</span></label>`)}
+${MONDAY_FIRST.map((day) => html`<label class="check"><input type="checkbox" name="quietWeekdays" value="${day}"${form.getAll("quietWeekdays").includes(day) ? html` checked` : ""}> <span>${capitalize(day)}</span></label>`)}
 </fieldset>
 ${field("No retries on dates", "quietDates", "Such as 12-25, 12-24..01-01 each year, or 2026-12-24..2027-01-01 once. Separate several by commas.", "none")}
 ${HOUR_FIELDS.map(([name, label]) => field(label, name, "On the customer's clock, 0 to 23.", "none"))}
 </fieldset>`;
 }
+
+const MONDAY_FIRST = [...WEEKDAYS.slice(1), WEEKDAYS[0]];
 
 const LIST_HINTS: Readonly<Partial<Record<RuleField, string>>> = {
   planIds: "Ids of your plans. Separate several by commas.",

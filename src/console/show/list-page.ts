@@ -4,19 +4,19 @@ import { hiddenFields } from "./form-fields.ts";
 import { icon } from "./icons.ts";
 import { type Choice, drop, filterChip, segments } from "./parts.ts";
 
-/** Parameters that say where in a list a page is. */
-const POSITION_NAMES = ["after", "back", "before"] as const;
-const WITHOUT_POSITION = { after: null, back: null, before: null };
+/** The parameter with the name of the view that was just saved. */
+export const SAVED = "saved";
+/** With those that say where in a list a page is. */
+const PASSING_NAMES: readonly string[] = ["after", "back", "before", SAVED];
+const WITHOUT_POSITION = { after: null, back: null, before: null, [SAVED]: null };
 
 /** The list's address with other filters. It starts at the first page. */
 export const listHref = (path: string, query: URLSearchParams, changes: Record<string, string | null>): string =>
   withQuery(path, query, { ...WITHOUT_POSITION, ...changes });
 
-/** Filters and order, without the position. */
+/** Filters and order, without the position and the view that was just saved. */
 export const filtersOf = (query: URLSearchParams): URLSearchParams =>
-  new URLSearchParams(
-    [...query].filter(([name, value]) => value !== "" && !POSITION_NAMES.some((position) => position === name)),
-  );
+  new URLSearchParams([...query].filter(([name, value]) => value !== "" && !PASSING_NAMES.includes(name)));
 
 export interface ListFilter {
   name: string;
@@ -38,8 +38,14 @@ export interface ListTools {
   filters: readonly ListFilter[];
   /** Count and sums. */
   figures: HtmlPart;
+  views: ListViews;
+}
+
+export interface ListViews {
   /** Beside the search. */
-  views: HtmlPart;
+  menu: Html;
+  /** Above the list. */
+  notice: HtmlPart;
 }
 
 /** Search, states and filters above a list. All are in the address. */
@@ -48,8 +54,8 @@ export function listTools({ path, query, searched, states, filters, figures, vie
   const addable = filters.filter(({ words, field }) => words === null && field !== null);
   const kept = Object.fromEntries(filtersOf(query));
   const { q, ...others } = kept;
-  return html`
-<div class="bar"><div class="list-search"><form method="get" class="find list-find" role="search" aria-label="This list" data-search>${icon("find")}<input name="q" type="search" value="${q ?? ""}" maxlength="255" placeholder="Start of an id" aria-label="Start of ${searched}" autocomplete="off">${hiddenFields(others)}</form>${views}</div>
+  return html`${views.notice}
+<div class="bar"><div class="list-search"><form method="get" class="find list-find" role="search" aria-label="This list" data-search>${icon("find")}<input name="q" type="search" value="${q ?? ""}" maxlength="255" placeholder="Start of an id" aria-label="Start of ${searched}" autocomplete="off">${hiddenFields(others)}</form>${views.menu}</div>
 ${segments(states.label, states.choices)}</div>
 <div class="bar"><div class="chips">${q !== undefined && filterChip(`Id starts with ${q}`, listHref(path, query, { q: null }))}${active.map(({ name, label, words, needed = [] }) => filterChip(`${label}: ${words}`, listHref(path, query, Object.fromEntries([name, ...needed].map((each) => [each, null])))))}
 ${addable.length > 0 && drop("Add a filter", html`<form method="get" class="add-filter">${addable.map(({ field }) => field)}${hiddenFields(kept)}<button class="main">Add</button></form>`, "add")}
