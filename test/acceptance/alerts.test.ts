@@ -18,6 +18,7 @@ const service = await startMonitoredService();
 after(() => service.close());
 const { stage, db, scrapes } = service;
 const DASHBOARD = join(import.meta.dirname, "../../deploy/grafana/dunlin.json");
+const OBJECTIVES = join(import.meta.dirname, "../../docs/guides/objectives.md");
 /** "{{status}}" in the name of a line. */
 const placeholdersOf = (text: string) => [...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label!);
 const SLEEP = prepared("test_sleep", "select pg_sleep(0.4)");
@@ -223,14 +224,21 @@ test("every rule uses metrics and labels that the service has", () => {
     }
 });
 
-test("every panel of the dashboard uses metrics and labels that the service has", () => {
-  const names = metricLabelsIn(scrapes.map(({ text }) => text ?? "").join("\n"));
+test("the dashboard and the objectives use metrics, labels and buckets that the service has", () => {
+  const text = scrapes.map((scrape) => scrape.text ?? "").join("\n");
+  const names = metricLabelsIn(text);
   names.set("up", new Set());
   const { panels } = JSON.parse(readFileSync(DASHBOARD, "utf8")) as {
     panels: { title: string; targets?: { expr: string; legendFormat: string }[] }[];
   };
-  const targets = panels.flatMap(({ title, targets = [] }) => targets.map((target) => ({ title, ...target })));
-  assert.ok(targets.length > 15);
+  const queries = [...readFileSync(OBJECTIVES, "utf8").matchAll(/```promql\n([\s\S]*?)\n```/g)].map(
+    ([, query]) => query!,
+  );
+  const targets = [
+    ...panels.flatMap(({ title, targets = [] }) => targets.map((target) => ({ title, ...target }))),
+    ...queries.map((expr) => ({ title: "objective", expr, legendFormat: "" })),
+  ];
+  assert.ok(queries.length === 4 && targets.length > 20);
   for (const { title, expr, legendFormat } of targets) {
     const expression = parseExpression(expr);
     for (const { name, matchers } of selectorsOf(expression)) {
@@ -242,6 +250,9 @@ test("every panel of the dashboard uses metrics and labels that the service has"
           ["job", "instance", "le"].includes(label) || labels.has(label),
           `${title}: ${name} has no label ${label}`,
         );
+      for (const { label, value } of matchers)
+        if (label === "le")
+          assert.match(text, new RegExp(`^${name}\\{[^}]*le="${value}"`, "m"), `${title}: no bucket ${value}`);
     }
   }
 });
