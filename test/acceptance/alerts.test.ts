@@ -231,9 +231,7 @@ test("the dashboard and the objectives use metrics, labels and buckets that the 
   const { panels } = JSON.parse(readFileSync(DASHBOARD, "utf8")) as {
     panels: { title: string; targets?: { expr: string; legendFormat: string }[] }[];
   };
-  const queries = [...readFileSync(OBJECTIVES, "utf8").matchAll(/```promql\n([\s\S]*?)\n```/g)].map(
-    ([, query]) => query!,
-  );
+  const queries = [...readFileSync(OBJECTIVES, "utf8").matchAll(/^ +expr: (.+)$/gm)].map(([, query]) => query!);
   const targets = [
     ...panels.flatMap(({ title, targets = [] }) => targets.map((target) => ({ title, ...target }))),
     ...queries.map((expr) => ({ title: "objective", expr, legendFormat: "" })),

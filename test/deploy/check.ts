@@ -32,24 +32,22 @@ function localUnit(): string {
   return path;
 }
 
-/** The rules that the guide tells operators to paste. */
-function alertRules(): string {
-  const path = join(folder, "alerts.yml");
-  const rules = /```yaml\n(groups:[\s\S]*?)```/.exec(read("docs/guides/alerts.md"))![1]!;
+/** The rules that a guide tells operators to paste. */
+function rulesIn(guide: string): string {
+  const path = join(folder, "rules.yml");
+  const rules = /```yaml\n(groups:[\s\S]*?)```/.exec(read(`docs/guides/${guide}.md`))![1]!;
   writeFileSync(path, rules);
   return path;
 }
 
+function checkRules(guide: string): Outcome {
+  const { status, out } = run("promtool", ["check", "rules", rulesIn(guide)]);
+  return { isGood: status === 0, words: out.split("\n").at(-1)!.trim() };
+}
+
 const CHECKS: readonly (readonly [name: string, pack: string, program: string, check: () => Outcome])[] = [
-  [
-    "alert rules",
-    "prometheus",
-    "promtool",
-    () => {
-      const { status, out } = run("promtool", ["check", "rules", alertRules()]);
-      return { isGood: status === 0, words: out.split("\n").at(-1)! };
-    },
-  ],
+  ["rules of alerts", "prometheus", "promtool", () => checkRules("alerts")],
+  ["rules of objectives", "prometheus", "promtool", () => checkRules("objectives")],
   [
     "unit of systemd",
     "systemd",
