@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { loadAllCommands } from "../../src/cli/commands.ts";
 import { prepared } from "../../src/postgres/database.ts";
 import { DAY, HOUR, MINUTE } from "../../src/recovery/stage.fixture.ts";
 import { advanceMerchantClock } from "../../src/tables/merchant-clocks.ts";
-import { selectorsOf } from "../alerts/alert-expression.ts";
+import { groupsOf, parseExpression, selectorsOf } from "../alerts/alert-expression.ts";
 import { readAlertGuide } from "../alerts/alert-rules.ts";
 import { evaluate } from "../alerts/evaluate-alert.ts";
 import { startMonitoredService } from "../alerts/monitored-service.ts";
@@ -15,6 +17,10 @@ const { rules, runbook } = readAlertGuide();
 const service = await startMonitoredService();
 after(() => service.close());
 const { stage, db, scrapes } = service;
+const DASHBOARD = join(import.meta.dirname, "../../deploy/grafana/dunlin.json");
+const OBJECTIVES = join(import.meta.dirname, "../../docs/guides/objectives.md");
+/** "{{status}}" in the name of a line. */
+const placeholdersOf = (text: string) => [...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label!);
 const SLEEP = prepared("test_sleep", "select pg_sleep(0.4)");
 
 const isFiring = (name: string) => {
@@ -216,6 +222,37 @@ test("every rule uses metrics and labels that the service has", () => {
       for (const { label } of selector.matchers)
         assert.ok(label === "job" || labels.has(label), `${name}: ${selector.name} has no label ${label}`);
     }
+});
+
+test("the dashboard and the objectives use metrics, labels and buckets that the service has", () => {
+  const text = scrapes.map((scrape) => scrape.text ?? "").join("\n");
+  const names = metricLabelsIn(text);
+  names.set("up", new Set());
+  const { panels } = JSON.parse(readFileSync(DASHBOARD, "utf8")) as {
+    panels: { title: string; targets?: { expr: string; legendFormat: string }[] }[];
+  };
+  const queries = [...readFileSync(OBJECTIVES, "utf8").matchAll(/^ +expr: (.+)$/gm)].map(([, query]) => query!);
+  const targets = [
+    ...panels.flatMap(({ title, targets = [] }) => targets.map((target) => ({ title, ...target }))),
+    ...queries.map((expr) => ({ title: "objective", expr, legendFormat: "" })),
+  ];
+  assert.ok(queries.length === 4 && targets.length > 20);
+  for (const { title, expr, legendFormat } of targets) {
+    const expression = parseExpression(expr);
+    for (const { name, matchers } of selectorsOf(expression)) {
+      const labels = names.get(name);
+      assert.ok(labels, `${title}: there is no metric ${name}`);
+      const used = [...matchers.map(({ label }) => label), ...groupsOf(expression), ...placeholdersOf(legendFormat)];
+      for (const label of used)
+        assert.ok(
+          ["job", "instance", "le"].includes(label) || labels.has(label),
+          `${title}: ${name} has no label ${label}`,
+        );
+      for (const { label, value } of matchers)
+        if (label === "le")
+          assert.match(text, new RegExp(`^${name}\\{[^}]*le="${value}"`, "m"), `${title}: no bucket ${value}`);
+    }
+  }
 });
 
 test("every alert has a runbook entry that ends with a command of the program", async () => {

@@ -109,6 +109,13 @@ function tokenize(text: string): string[] {
   return tokens;
 }
 
+/** All labels that an expression groups by. */
+export function groupsOf(expression: Expression): string[] {
+  if (expression.kind === "binary") return [...groupsOf(expression.left), ...groupsOf(expression.right)];
+  if (expression.kind === "call") return expression.args.flatMap(groupsOf);
+  return expression.kind === "aggregate" ? [...expression.by, ...groupsOf(expression.of)] : [];
+}
+
 /** Yields every selector of an expression. */
 export function* selectorsOf(expression: Expression): Generator<Expression & { kind: "selector" }> {
   if (expression.kind === "selector") yield expression;
