@@ -293,7 +293,7 @@ function currencyCard(data: OverviewData, { path, query, person: { zone } }: Vis
 <td class="num b">${formatMoney(recovered.amount, currency)} <small><a href="${invoicesHref("recovered", period.from, period.to, { ...own, currencies: ["", ""] })}">${formatCount(recovered.n)}</a></small></td>
 <td class="num opt soft">${formatMoney(past.amount, currency)}</td><td class="num">${changeOf(recovered.amount, past.amount)}</td>
 <td class="num c">${rate.n === 0 ? html`<span class="soft">–</span>` : html`${formatShare(rate.recovered, rate.n)} <small>${formatShareRange(rate.interval!)}</small>`}</td>
-<td class="opt">${rate.interval && rateMini(rate.recovered / rate.n, rate.interval, mean, `${currency}: ${formatShare(rate.recovered, rate.n)}, from ${formatShareRange(rate.interval)}`)}</td>
+<td class="share-bar">${rate.interval && rateMini(rate.recovered / rate.n, rate.interval, mean, `${currency}: ${formatShare(rate.recovered, rate.n)}, from ${formatShareRange(rate.interval)}`)}</td>
 <td class="num">${formatMoney(sumOutcome(ended, "lost", own).amount, currency)}</td>
 <td class="num d"><span class="only-narrow">open </span>${formatMoney(
       opened.reduce((total, { amount }) => total + BigInt(amount), 0n),
@@ -307,7 +307,7 @@ function currencyCard(data: OverviewData, { path, query, person: { zone } }: Vis
       kind: "mb",
       foot: html`The rate counts invoices that ${data.matureSpan.from < data.matureSpan.to && html`failed ${periodWords(data.matureSpan, zone)} and `}are at least ${data.maturityDays} days old: younger ones may still be paid. Invoices of the holdout count nowhere on this page.`,
     },
-    html`<table class="rows"><thead><tr><th scope="col">Currency</th><th scope="col" class="num">Recovered</th><th scope="col" class="num opt">Before</th><th scope="col" class="num">Change</th><th scope="col" class="num">Recovery rate</th><th scope="col" class="opt"><span class="hidden">Rate as a chart</span></th><th scope="col" class="num">Not recovered</th><th scope="col" class="num">In recovery now</th></tr></thead><tbody>${rows}</tbody></table>`,
+    html`<table class="rows"><thead><tr><th scope="col">Currency</th><th scope="col" class="num">Recovered</th><th scope="col" class="num opt">Before</th><th scope="col" class="num">Change</th><th scope="col" class="num">Recovery rate</th><th scope="col" class="share-bar"><span class="hidden">Rate as a chart</span></th><th scope="col" class="num">Not recovered</th><th scope="col" class="num">In recovery now</th></tr></thead><tbody>${rows}</tbody></table>`,
   );
 }
 
