@@ -1,5 +1,5 @@
 # Dunlin in a container, on the image's Node and a PostgreSQL of your own (DATABASE_URL): docs/guides/containers.md
-ARG NODE_IMAGE=docker.io/library/node:26-trixie-slim
+ARG NODE_IMAGE=node:26-trixie-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /opt/dunlin
