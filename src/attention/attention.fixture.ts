@@ -16,6 +16,8 @@ interface CaseFacts {
   budget?: number;
   /** Requested retries. */
   retries?: number;
+  /** Of these retries. */
+  reasons?: readonly string[];
   arm?: string;
   customerId?: string;
   invoiceId?: string;
@@ -44,7 +46,7 @@ const INSERT_ACTION = prepared(
   "test_attention_action",
   `insert into recovery_actions (merchant_id, id, case_id, invoice_id, customer_id, currency, type, status, action_suggestion,
      ideal_retry_time, reasons, decided_at, created_at, updated_at)
-   values ($1, $2, $3, $4, 'cus', 'EUR', $5, $6, 'UNSPECIFIED', $7, '[]', $7, $7, $7)`,
+   values ($1, $2, $3, $4, 'cus', 'EUR', $5, $6, 'UNSPECIFIED', $7, $8, $7, $7, $7)`,
 );
 const INSERT_EVENT = prepared(
   "test_attention_event",
@@ -69,6 +71,7 @@ export function createAttentionStore(db: Database, merchantId: string, now: Date
 
   async function openCase(facts: CaseFacts = {}): Promise<StoredCase> {
     const { currency = "EUR", amount = 1_000, budget = 8, arm = "dunlin", retries = 0, recovered = false } = facts;
+    const reasons = JSON.stringify(facts.reasons ?? []);
     const { endedAt = null, endReason = null, unpaidAt = ago(DAY_MS) } = facts;
     const { endsAt = new Date(unpaidAt.getTime() + 28 * DAY_MS) } = facts;
     const [id, invoiceId] = [newId(), facts.invoiceId ?? `inv_${++number}`];
@@ -78,14 +81,14 @@ export function createAttentionStore(db: Database, merchantId: string, now: Date
     await db.run(INSERT_CASE, [merchantId, id, invoiceId, customerId, unpaidAt, endsAt, budget, ...money]);
     await saveCaseTraits(db, merchantId, [{ id, ...NO_TRAITS }]);
     for (let i = 0; i < retries; i++)
-      await db.run(INSERT_ACTION, [merchantId, newId(), id, invoiceId, "RETRY", "EXPIRED", ago(DAY_MS)]);
+      await db.run(INSERT_ACTION, [merchantId, newId(), id, invoiceId, "RETRY", "EXPIRED", ago(DAY_MS), reasons]);
     return { id, invoiceId };
   }
 
   return {
     openCase,
     async requestCardChange({ id, invoiceId }: StoredCase, at: Date, status = "SENT") {
-      await db.run(INSERT_ACTION, [merchantId, newId(), id, invoiceId, "CARD_CHANGE", status, at]);
+      await db.run(INSERT_ACTION, [merchantId, newId(), id, invoiceId, "CARD_CHANGE", status, at, "[]"]);
     },
     /** Waits after one attempt with this status; null: not attempted yet. */
     async waitingEvent({ id, invoiceId }: StoredCase, status: number | null) {

@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createTestConsole, SECRET_KEYS, type TestConsole } from "../console/console.fixture.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../domain/durations.ts";
+import type { DecisionFacts } from "../engine/decision-facts.ts";
+import { describeRenewal } from "../engine/reasons.ts";
+import type { InterpretedDecline } from "../engine/rules/interpret-decline.ts";
 import { createMerchant } from "../merchants/merchant-settings.ts";
 import { prepared } from "../postgres/database.ts";
 import { reportConnection, saveConnection } from "../tables/connections.ts";
@@ -160,15 +163,24 @@ test("card changes that have no answer for five days are listed while the case i
   await store.requestCardChange(await store.openCase({ amount: 4_000 }), ago(6 * DAY_MS));
   await store.requestCardChange(await store.openCase(), ago(4 * DAY_MS));
   await store.requestCardChange(await store.openCase(), ago(6 * DAY_MS), "EXPIRED");
+  // Dunlin also retries the current card, which tells nothing about another one.
+  const renewal = describeRenewal(
+    { cardChange: "awaited" } as DecisionFacts,
+    { group: "EXPIRED" } as InterpretedDecline,
+  )!;
+  await store.requestCardChange(
+    await store.openCase({ amount: 2_000, retries: 1, reasons: [renewal] }),
+    ago(6 * DAY_MS),
+  );
   // The retry came later, so another card did too.
   await store.requestCardChange(await store.openCase({ retries: 1 }), ago(6 * DAY_MS));
   await store.requestCardChange(await store.openCase({ endedAt: now, endReason: "paid" }), ago(6 * DAY_MS));
   const [item] = await list();
-  assert.equal(item!.title, "1 card change has no answer");
+  assert.equal(item!.title, "2 card changes have no answer");
   assert.equal(item!.detail, "Dunlin requested the oldest 6 days ago.");
-  assert.deepEqual([item!.count, item!.money], [1, [{ currency: "EUR", amount: "4000" }]]);
+  assert.deepEqual([item!.count, item!.money], [2, [{ currency: "EUR", amount: "6000" }]]);
   assert.equal(await count(), 1);
-  assert.match(await page(item!.href), />1 case, /);
+  assert.match(await page(item!.href), />2 cases, /);
 });
 
 test("invoices with contradictory data are listed, also without a case", async () => {

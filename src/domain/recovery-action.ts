@@ -19,6 +19,9 @@ export type ActionStatus = (typeof ACTION_STATUSES)[number];
 /** Planned, or requested and without an outcome yet. */
 export const OPEN_ACTION_STATUSES = ["SCHEDULED", "SENT"] as const satisfies readonly ActionStatus[];
 
+/** In the reasons of a retry of a card that cannot be charged, which the bank may have renewed. Stored decisions hold it too. */
+export const RENEWAL_WORDS = "renew such cards without";
+
 export const ACTION_SUGGESTIONS = ["UNSPECIFIED", "RETRY", "CARD_CHANGE"] as const;
 export type ActionSuggestion = (typeof ACTION_SUGGESTIONS)[number];
 

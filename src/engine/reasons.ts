@@ -1,5 +1,6 @@
 import { toDisplayText } from "../domain/display-text.ts";
 import { paymentMethodName } from "../domain/payment-method-names.ts";
+import { RENEWAL_WORDS } from "../domain/recovery-action.ts";
 import type { CandidateTime } from "./candidate-times.ts";
 import type { CustomerLocale } from "./customer-locale.ts";
 import { type DecisionContext, retriesLeftOf } from "./decision-context.ts";
@@ -34,13 +35,11 @@ export function describeDecline(decline: InterpretedDecline | null, isNewCard: b
   return describeFailure("The last attempt", decline);
 }
 
-const RENEWAL_PHRASE = "renew such cards without telling the merchant";
-/** Decisions of earlier builds keep it. */
-const FORMER_RENEWAL_PHRASE = "renew such cards without notice";
+const RENEWAL_PHRASE = `${RENEWAL_WORDS} telling the merchant`;
 
 /** Whether a retry's reasons say that it follows a decline that ends retries, for a card that the bank may renew. */
 export const isRetryOfRenewableCard = (reasons: readonly string[]) =>
-  reasons.some((reason) => reason.includes(RENEWAL_PHRASE) || reason.includes(FORMER_RENEWAL_PHRASE));
+  reasons.some((reason) => reason.includes(RENEWAL_WORDS));
 
 /** Besides the card request; null unless a decline ended retries. */
 export function describeRenewal({ cardChange }: DecisionFacts, decline: InterpretedDecline | null): string | null {

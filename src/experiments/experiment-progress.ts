@@ -25,8 +25,8 @@ export interface ExperimentProgress {
 }
 
 /**
- * Measures how far an experiment is on its way to the planned number of invoices: by the spread that it has measured itself, or by
- * the forecast until it has.
+ * Measures how far an experiment is on its way to the planned number of invoices. Its own spread gives the number; before the first
+ * results, the forecast does.
  *
  * @param look  the latest results; null: none yet
  */

@@ -6,8 +6,9 @@ import type { ExplainedCase } from "./load-explained-case.ts";
 import { NOTHING_DUE } from "./story.ts";
 
 /**
- * Says when the customer of a lost invoice was asked for another card, and that no answer or no payment came; null if the
- * customer was not asked, or nothing was lost.
+ * Says when the customer of a lost invoice was asked for another card, and that no answer or no payment came.
+ *
+ * @returns null if the customer was not asked, or nothing was lost
  */
 export function describeUnansweredRequest(explained: ExplainedCase, zone: Zone): string | null {
   const { case: recoveryCase, actions, transactions } = explained;

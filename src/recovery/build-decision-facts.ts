@@ -10,6 +10,7 @@ import { normalizeGatewayCode, normalizeNetworkCode } from "../engine/rules/gate
 import { isCard } from "../engine/rules/instrument.ts";
 import { findDeclineGroup } from "../engine/rules/interpret-decline.ts";
 import { isUnsent } from "../engine/rules/unsent-attempts.ts";
+import type { LastDecline } from "../tables/last-declines.ts";
 import type { TransactionFacts } from "../tables/transactions.ts";
 import { computeBalance } from "./balance.ts";
 import {
@@ -160,17 +161,7 @@ function retryAmountOf({ invoice, transactions }: LoadedCase): number {
   return computeBalance(version, transactions).unpaidAmount || invoice.amount;
 }
 
-type CodeColumns = Pick<
-  TransactionFacts,
-  | "networkDeclineCode"
-  | "networkAdviceCode"
-  | "declineCategory"
-  | "paymentGatewayErrorCode"
-  | "paymentGatewayName"
-  | "paymentGatewayType"
-  | "paymentMethodType"
-  | "cardBrand"
->;
+type CodeColumns = Omit<LastDecline, "cardCountry">;
 
 export const declineCodesOf = (t: CodeColumns) => ({
   networkDeclineCode: normalizeNetworkCode(

@@ -1,4 +1,5 @@
 import { HOUR_MS } from "../domain/durations.ts";
+import { RENEWAL_WORDS } from "../domain/recovery-action.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 import { firstIdOf } from "../postgres/partitions.ts";
 
@@ -38,14 +39,14 @@ export const readEndingCases = async (tx: Tx, merchantId: string, until: Date): 
   (await tx.run<EndingCases>(ENDING, [merchantId, until])).rows[0]!;
 
 /**
- * Whether a request for another card has no answer. A later retry of the case shows that a card came. One probe for each request:
- * as a join, PostgreSQL might read all retries.
+ * Whether a request for another card has no answer. A later retry shows that a card came, unless it is a retry of the current
+ * card, in case the bank renewed it. One probe for each request: as a join, PostgreSQL might read all retries.
  */
 export const isUnansweredSql = (request: string) => `${request}.type = 'CARD_CHANGE' and ${request}.status = 'SENT'
   and coalesce((
     select false from recovery_actions later
     where later.merchant_id = $1 and later.case_id = ${request}.case_id and later.type = 'RETRY'
-      and later.created_at > ${request}.created_at limit 1), true)`;
+      and later.created_at > ${request}.created_at and later.reasons::text not like '%${RENEWAL_WORDS}%' limit 1), true)`;
 
 const CARD_CHANGES = prepared(
   "",
