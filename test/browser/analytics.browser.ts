@@ -7,9 +7,8 @@ import { createApiKey } from "../../src/auth/api-keys.ts";
 import { analytics } from "../../src/cli/analytics.ts";
 import { createTestContext } from "../../src/cli/context.fixture.ts";
 import { formatCount, formatMoneyShort, formatShare, formatShareRange } from "../../src/console/show/number-format.ts";
-import { prepared } from "../../src/postgres/database.ts";
-import { type ConsoleStage, openConsoleStage } from "./console-server.ts";
-import { type EndedCase, fillEndedCases } from "./fill-ended-cases.ts";
+import type { ConsoleStage } from "./console-server.ts";
+import { type EndedCase, openEndedCasesStage } from "./fill-ended-cases.ts";
 import { findViolations } from "./find-violations.ts";
 import { parseCsvRows } from "./parse-csv-rows.ts";
 
@@ -18,12 +17,7 @@ let owner: BrowserContext;
 let page: Page;
 let cases: EndedCase[];
 before(async () => {
-  stage = await openConsoleStage({ isEmpty: true });
-  const { db } = stage.database;
-  await db.run(prepared("", "update people set zone = 'UTC'"));
-  cases = await fillEndedCases(db, stage.merchant.id, stage.ports);
-  owner = await stage.as("owner", { javaScriptEnabled: false });
-  page = await owner.newPage();
+  ({ stage, cases, owner, page } = await openEndedCasesStage());
 });
 after(() => stage?.close());
 

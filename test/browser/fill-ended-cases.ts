@@ -1,9 +1,11 @@
 // Creates a year of ended cases in three currencies, whose sums a test can compute itself.
+
 import { findAmountBand } from "../../src/domain/currency.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/durations.ts";
 import type { Ports } from "../../src/domain/ports.ts";
 import { type Database, prepared } from "../../src/postgres/database.ts";
 import { saveCaseTraits } from "../../src/tables/recovery-sums.ts";
+import { openConsoleStage } from "./console-server.ts";
 
 export interface EndedCase {
   id: string;
@@ -114,4 +116,14 @@ export async function fillEndedCases(db: Database, merchantId: string, ports: Po
   }));
   await db.transaction((tx) => saveCaseTraits(tx, merchantId, traits));
   return cases;
+}
+
+/** A console with these cases and no script, for a reader in UTC: its weeks have no change of clocks, so tests can compute them. */
+export async function openEndedCasesStage() {
+  const stage = await openConsoleStage({ isEmpty: true });
+  const { db } = stage.database;
+  await db.run(prepared("", "update people set zone = 'UTC'"));
+  const cases = await fillEndedCases(db, stage.merchant.id, stage.ports);
+  const owner = await stage.as("owner", { javaScriptEnabled: false });
+  return { stage, cases, owner, page: await owner.newPage() };
 }

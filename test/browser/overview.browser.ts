@@ -8,11 +8,10 @@ import { formatCount, formatMoney, formatMoneyShort } from "../../src/console/sh
 import { DAY_MS } from "../../src/domain/durations.ts";
 import { COUNT_MEASURE } from "../../src/domain/experiment.ts";
 import type { InterimAnalysis } from "../../src/experiments/statistics/interim-analysis.ts";
-import { prepared } from "../../src/postgres/database.ts";
 import { insertInterimAnalysis, listInterimAnalyses } from "../../src/tables/experiment-results.ts";
 import { listExperiments } from "../../src/tables/experiments.ts";
-import { type ConsoleStage, openConsoleStage } from "./console-server.ts";
-import { type EndedCase, fillEndedCases } from "./fill-ended-cases.ts";
+import type { ConsoleStage } from "./console-server.ts";
+import { type EndedCase, openEndedCasesStage } from "./fill-ended-cases.ts";
 import { fillExperiments } from "./fill-experiments.ts";
 import { parseCsvRows } from "./parse-csv-rows.ts";
 
@@ -21,13 +20,7 @@ let owner: BrowserContext;
 let page: Page;
 let cases: EndedCase[];
 before(async () => {
-  stage = await openConsoleStage({ isEmpty: true });
-  const { db } = stage.database;
-  // Weeks of UTC have no change of clocks, so the test can compute them.
-  await db.run(prepared("", "update people set zone = 'UTC'"));
-  cases = await fillEndedCases(db, stage.merchant.id, stage.ports);
-  owner = await stage.as("owner", { javaScriptEnabled: false });
-  page = await owner.newPage();
+  ({ stage, cases, owner, page } = await openEndedCasesStage());
 });
 after(() => stage?.close());
 
