@@ -36,6 +36,7 @@ const PROGRAMS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     browser: "./browser/run.ts",
     frameworks: "./frameworks/run.ts",
     fuzz: "./fuzz.ts",
+    installations: "./installations.ts",
     isolation: "./isolation.ts",
     lives: "./lives.ts",
     mutants: "./mutants/run.ts",

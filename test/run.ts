@@ -1,5 +1,5 @@
-// `npm test`: runs all test files, or those given as arguments, against one shared server. Files `x.long.test.ts` simulate
-// years and run only with --long, which is `npm run proof -- worlds`.
+// `npm test`: runs all test files, or those given as arguments, against one shared server. Files `x.world.test.ts` and
+// `x.installation.test.ts` take longer. They run only with --proof world or --proof installation (worlds.ts, installations.ts).
 import { globSync, mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -34,15 +34,15 @@ const FILES_PER_PROCESS_MAX = 20;
 const OWN_PROCESS_FILES_MIN = 6;
 
 const { values, positionals: patterns } = parseArgs({
-  options: { "test-name-pattern": { type: "string", multiple: true }, long: { type: "boolean" } },
+  options: { "test-name-pattern": { type: "string", multiple: true }, proof: { type: "string" } },
   allowPositionals: true,
 });
 const cwd = patterns.length > 0 ? process.cwd() : ROOT;
-const isLongProof = (file: string) => file.endsWith(".long.test.ts");
+const proofOf = (file: string) => /\.(world|installation)\.test\.ts$/.exec(file)?.[1];
 const files =
   patterns.length > 0
     ? globSync(patterns, { cwd })
-    : globSync(ALL_TESTS, { cwd }).filter((file) => isLongProof(file) === (values.long ?? false));
+    : globSync(ALL_TESTS, { cwd }).filter((file) => proofOf(file) === values.proof);
 // Files that start whole services come first, because they take longest and would delay the end.
 /** It changes rules, which are global to a process. */
 const RULES_CHANGING_TEST = "src/engine/rules/rule-overrides.test.ts";
@@ -58,7 +58,7 @@ if (filesInProcess.length === 0) {
 // Ctrl-C reaches the test files directly; this process waits until they have ended, and stops the server.
 const interrupted = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => interrupted.abort());
-if (!values.long) setTimeout(() => interrupted.abort(), RUN_TIMEOUT_MS).unref();
+if (!values.proof) setTimeout(() => interrupted.abort(), RUN_TIMEOUT_MS).unref();
 
 // Copying a database takes 20 ms in memory, and up to 400 ms on a disk.
 if (process.env.TMPDIR === undefined && hasMemoryFolder()) process.env.TMPDIR = MEMORY_FOLDER;
@@ -72,7 +72,7 @@ try {
     files: patterns.length > 0 ? filesInProcess.map((file) => resolve(cwd, file)) : groupFiles(filesInProcess),
     concurrency: CONCURRENCY,
     testNamePatterns: values["test-name-pattern"],
-    ...(values.long ? {} : { timeout: TEST_TIMEOUT_MS }),
+    ...(values.proof ? {} : { timeout: TEST_TIMEOUT_MS }),
     signal: interrupted.signal,
   });
   tests.on("test:fail", () => {
