@@ -1,5 +1,6 @@
 import { type Database, prepared } from "./database.ts";
 import { sqlState } from "./database-errors.ts";
+import { policyStatements } from "./roles.ts";
 
 /** Partitioned by ranges of time-ordered ids (UUIDv7), with a default partition. */
 export interface PartitionedTable {
@@ -91,8 +92,7 @@ async function createPartition(db: Database, table: PartitionedTable, { name, st
 export const partitionStatements = (table: string, name: string, bound: string): string[] => [
   `create table ${name} partition of ${table} ${bound}`,
   `alter table ${name} enable row level security, force row level security`,
-  `do $$ begin execute format('create policy wall on ${name} using (%s)', (
-     select pg_get_expr(polqual, polrelid) from pg_policy where polrelid = '${table}'::regclass and polname = 'wall')); end $$`,
+  ...policyStatements(name),
 ];
 
 const dropPartition = (db: Database, name: string) => alterPartitions(db, name, true, [`drop table ${name}`]);

@@ -16,6 +16,9 @@ const EVERY_MERCHANT = "-c dunlin.every_merchant=on";
  */
 const GENERIC_PLANS = "-c plan_cache_mode=force_generic_plan";
 
+/** Citus: the servers that hold the tables also learn which merchant the transaction names. */
+const SETTINGS_REACH_SERVERS = "-c citus.propagate_set_commands=local";
+
 export interface RoleAddresses {
   /** For one merchant at a time. */
   api: Address;
@@ -26,11 +29,22 @@ export interface RoleAddresses {
 }
 
 /** @param usable  whether the login can act as both roles; otherwise it works as the owner */
-export const roleAddresses = (address: Address, usable: boolean): RoleAddresses => ({
-  api: usable ? { ...address, session: "-c role=dunlin_api" } : address,
-  worker: { ...address, session: `${usable ? "-c role=dunlin_worker " : ""}${EVERY_MERCHANT} ${GENERIC_PLANS}` },
-  owner: { ...address, session: EVERY_MERCHANT },
-});
+export function roleAddresses(address: Address, usable: boolean): RoleAddresses {
+  const as = (role: DatabaseRole) => (usable ? [`-c role=${role}`] : []);
+  const session = (...options: string[]): Address => ({ ...address, session: options.join(" ") });
+  if (address.isDistributed) {
+    return {
+      api: session(...as("dunlin_api"), SETTINGS_REACH_SERVERS),
+      worker: session(...as("dunlin_worker"), EVERY_MERCHANT),
+      owner: session(EVERY_MERCHANT),
+    };
+  }
+  return {
+    api: usable ? session(...as("dunlin_api")) : address,
+    worker: session(...as("dunlin_worker"), EVERY_MERCHANT, GENERIC_PLANS),
+    owner: session(EVERY_MERCHANT),
+  };
+}
 
 const ROLES_ARE_USABLE = prepared(
   "usable_roles",
@@ -96,6 +110,22 @@ const SCHEMA = prepared(
    where r.rolname = any($1::name[]) and not has_schema_privilege(r.oid, current_schema(), 'usage') limit 1`,
 );
 
+/** Row-level security of a table with a merchant_id, as its owner creates it. */
+export const policyStatements = (table: string): string[] => [
+  `create policy wall on ${table} using (merchant_id = nullif(current_setting('dunlin.merchant', true), '')::uuid)`,
+  `create policy every_merchant on ${table} to current_user
+   using (nullif(current_setting('dunlin.every_merchant', true) = 'on', false) is not null)`,
+];
+
+// The role of the loops may be younger than a table.
+const POLICIES_WITHOUT_WORKER = prepared(
+  "policies_without_worker",
+  `select c.oid::regclass::text as table, quote_ident(pg_get_userbyid(c.relowner)) as owner
+   from pg_policy p join pg_class c on c.oid = p.polrelid
+   where c.relnamespace = current_schema()::regnamespace and not c.relispartition and p.polname = 'every_merchant'
+     and not p.polroles @> array[c.relowner, 'dunlin_worker'::regrole]::oid[]`,
+);
+
 /**
  * Creates the roles and grants access to all tables, as far as this login is allowed to. Call it under the migration lock,
  * whenever tables may be new.
@@ -106,6 +136,9 @@ export async function prepareRoles(connection: Connection, log: Log): Promise<vo
   if (missing.length > 0) return log.warn({ why: `as a superuser, run: ${missing.join("; ")};` }, "roles.missing");
   for (const { name } of (await connection.run<{ name: string }>(SCHEMA, [DATABASE_ROLES])).rows)
     await connection.run(prepared("", `grant usage on schema ${name} to ${DATABASE_ROLES.join(", ")}`));
+  const missingPolicies = await connection.run<{ table: string; owner: string }>(POLICIES_WITHOUT_WORKER);
+  for (const { table, owner } of missingPolicies.rows)
+    await connection.run(prepared("", `alter policy every_merchant on ${table} to ${owner}, dunlin_worker`));
   const ungranted = await connection.run<{ name: string; role: DatabaseRole; privileges: string }>(MISSING_GRANTS, [
     DATABASE_ROLES,
   ]);

@@ -23,23 +23,23 @@ export interface DueRequest {
   busy: readonly string[];
 }
 
-// Reads each list of busy events once; the lateral subqueries keep one lookup per row, where a hash join would read all events.
+// Grouping reads each list of busy events once. The lateral subqueries keep one lookup per row, where a hash join would read all
+// events. Merchants lead, because Citus sends a statement to the servers only if its outer rows are spread like the inner ones.
 const DUE = prepared(
   "due_deliveries",
-  `with requests as materialized (
-     select merchant_id, due_from, max_rows, busy::uuid[] as busy, position
-     from unnest($2::uuid[], $3::timestamptz[], $4::int4[], $5::text[]) with ordinality
-       as r (merchant_id, due_from, max_rows, busy, position)
-   )
-   select r.position::int4, d.event_id as "eventId", e.case_id as "caseId", e.type, e.body, d.round, d.attempts,
+  `select r.position, d.event_id as "eventId", e.case_id as "caseId", e.type, e.body, d.round, d.attempts,
      d.attempts_max as "attemptsMax", round(date_part('epoch', d.due_at) * 1000) as "dueMs"
-   from requests r
+   from (
+     select id, array_position($2::uuid[], id) as position,
+       (($5::text[])[array_position($2::uuid[], id)])::uuid[] as busy
+     from merchants where id = any($2::uuid[]) group by id
+   ) r
    cross join lateral (
      select * from deliveries
-     where merchant_id = r.merchant_id and due_at <= $1 and due_at >= r.due_from and event_id <> all(r.busy)
-     order by due_at, event_id limit r.max_rows
+     where merchant_id = r.id and due_at <= $1 and due_at >= ($3::timestamptz[])[r.position] and event_id <> all(r.busy)
+     order by due_at, event_id limit ($4::int4[])[r.position]
    ) d
-   cross join lateral (select case_id, type, body from events where merchant_id = r.merchant_id and id = d.event_id limit 1) e
+   cross join lateral (select case_id, type, body from events where merchant_id = r.id and id = d.event_id limit 1) e
    order by d.due_at, d.event_id`,
 );
 
@@ -63,14 +63,21 @@ export async function dueDeliveries(tx: Tx, now: Date, requests: readonly DueReq
 
 const FIRST_DUE = prepared(
   "first_deliveries_due",
-  `select
-     m.id as "merchantId",
-     (select min(d.due_at) from deliveries d where d.merchant_id = m.id and d.due_at >= m.due_from) as "dueAt"
-   from unnest($1::uuid[], $2::timestamptz[]) as m (id, due_from)`,
+  `select m.id as "merchantId",
+     (select min(d.due_at) from deliveries d
+      where d.merchant_id = m.id and d.due_at >= ($2::timestamptz[])[array_position($1::uuid[], m.id)]) as "dueAt"
+   from merchants m where m.id = any($1::uuid[])`,
 );
+/** Each merchant's place in the list is searched from its start. */
+const PROBES_MAX = 500;
 
 /** Null if there is none. `from` as in `DueRequest`. */
 export async function firstDeliveriesDue(tx: Tx, merchants: readonly { id: string; from: Date }[]) {
-  const values = [merchants.map(({ id }) => id), merchants.map(({ from }) => from)];
-  return (await tx.run<{ merchantId: string; dueAt: Date | null }>(FIRST_DUE, values)).rows;
+  const found: { merchantId: string; dueAt: Date | null }[] = [];
+  for (let start = 0; start < merchants.length; start += PROBES_MAX) {
+    const part = merchants.slice(start, start + PROBES_MAX);
+    const values = [part.map(({ id }) => id), part.map(({ from }) => from)];
+    found.push(...(await tx.run<{ merchantId: string; dueAt: Date | null }>(FIRST_DUE, values)).rows);
+  }
+  return found;
 }

@@ -23,27 +23,30 @@ const DUE_MERCHANTS = prepared(
    group by merchant_id`,
 );
 
+/** A merchant with more than these is passed over with the next read. */
+const QUEUE_READ_SIZE = 1_000;
+
 const QUEUED_MERCHANTS = prepared(
   "poked_merchants",
-  `with recursive oldest (merchant_id, id) as (
-     (select merchant_id, id from case_pokes order by merchant_id, id limit 1)
-     union all
-     select next.*
-     from oldest
-     cross join lateral (
-       select merchant_id, id from case_pokes where merchant_id > oldest.merchant_id order by merchant_id, id limit 1
-     ) next
-   )
-   select merchant_id as "merchantId", id from oldest`,
+  `select merchant_id as "merchantId", id from case_pokes
+   where merchant_id > $1 order by merchant_id, id limit ${QUEUE_READ_SIZE}`,
 );
+
+/** The oldest entry of each merchant. */
+async function readQueuedMerchants(tx: Tx): Promise<Map<string, Date>> {
+  const sinceByMerchant = new Map<string, Date>();
+  for (let after = "00000000-0000-0000-0000-000000000000"; ; ) {
+    const { rows } = await tx.run<{ merchantId: string; id: string }>(QUEUED_MERCHANTS, [after]);
+    for (const { merchantId, id } of rows)
+      if (!sinceByMerchant.has(merchantId)) sinceByMerchant.set(merchantId, timeOfUuid(id));
+    if (rows.length < QUEUE_READ_SIZE) return sinceByMerchant;
+    after = rows.at(-1)!.merchantId;
+  }
+}
 
 /** Longest waiting first. */
 export async function merchantsWithWork(tx: Tx, now: Date): Promise<MerchantWork[]> {
-  const [queued, due] = await Promise.all([
-    tx.run<{ merchantId: string; id: string }>(QUEUED_MERCHANTS),
-    readDueMerchants(tx, now),
-  ]);
-  const sinceByMerchant = new Map(queued.rows.map(({ merchantId, id }) => [merchantId, timeOfUuid(id)]));
+  const [sinceByMerchant, due] = await Promise.all([readQueuedMerchants(tx), readDueMerchants(tx, now)]);
   for (const { merchantId, since } of due) {
     const queuedSince = sinceByMerchant.get(merchantId);
     if (queuedSince === undefined || since < queuedSince) sinceByMerchant.set(merchantId, since);

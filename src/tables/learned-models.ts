@@ -51,18 +51,22 @@ export interface MerchantModelRef {
   merchantParameters: Buffer | null;
 }
 
-const OF_MERCHANT = prepared(
-  "model_of_merchant",
-  `select w.id as "modelId", g.layout, g.version, l.numbers as "merchantParameters"
-   from merchants m
-   cross join lateral (select case when m.shares_learning then '${SHARED_MODEL}' else m.id end as id) w
-   left join learned_models g on g.merchant_id = w.id
-   left join learned_merchants l on l.merchant_id = m.id and m.shares_learning
+const MODEL_CHOICE = prepared(
+  "model_choice_of_merchant",
+  `select case when m.shares_learning then '${SHARED_MODEL}' else m.id end as "modelId", l.numbers as "merchantParameters"
+   from merchants m left join learned_merchants l on l.merchant_id = m.id and m.shares_learning
    where m.id = $1`,
 );
+const MODEL_VERSION = prepared("model_version", "select layout, version from learned_models where merchant_id = $1");
 
-export async function modelOfMerchant(tx: Tx, merchantId: string) {
-  return (await tx.run<MerchantModelRef>(OF_MERCHANT, [merchantId])).rows[0] ?? null;
+export async function modelOfMerchant(tx: Tx, merchantId: string): Promise<MerchantModelRef | null> {
+  type Choice = Pick<MerchantModelRef, "modelId" | "merchantParameters">;
+  const [choice] = (await tx.run<Choice>(MODEL_CHOICE, [merchantId])).rows;
+  if (!choice) return null;
+  type Version = Pick<MerchantModelRef, "layout" | "version">;
+  // The shared model may be on another server than the merchant.
+  const [model] = (await tx.run<Version>(MODEL_VERSION, [choice.modelId])).rows;
+  return { ...choice, ...(model ?? { layout: null, version: null }) };
 }
 
 const TRAINING_EXAMPLE_COUNT = prepared(

@@ -7,11 +7,12 @@ export async function merchantClock(tx: Tx, merchantId: string): Promise<Date | 
   return (await tx.run<{ at: Date }>(READ, [merchantId])).rows[0]?.at ?? null;
 }
 
+// Citus refuses to add an interval to a time in a zone that the session sets.
 const ADVANCE = prepared(
   "advance_merchant_clock",
   `insert into merchant_clocks (merchant_id, last_at) values ($1, $2)
    on conflict (merchant_id) do update
-     set last_at = greatest(excluded.last_at, merchant_clocks.last_at + interval '1 millisecond')
+     set last_at = greatest(excluded.last_at, (merchant_clocks.last_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
    returning last_at as at`,
 );
 const SET_LOCK_TIMEOUT = prepared("merchant_clock_wait", "select set_config('lock_timeout', $1, true)");

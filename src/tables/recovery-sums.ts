@@ -44,23 +44,27 @@ export const CASE_FILTER_NAMES = [
 ] as const;
 export type CaseFilterName = (typeof CASE_FILTER_NAMES)[number];
 
+// Not date_trunc with a zone, which Citus refuses in a change of rows.
+const utcStartOf = (span: "day" | "hour", column: string) =>
+  `date_trunc('${span}', ${column} at time zone 'UTC') at time zone 'UTC'`;
+
 /** Sums over the CTE `changes`, whose `sign` is 1 or -1. Ends every statement that changes or deletes cases' columns. */
-const SUM_CHANGES = `sums (dimension, since, value, currency, n, recovered, amount, recovered_amount) as (
-     select d.dimension, date_trunc('day', unpaid_at, 'UTC'), coalesce(d.value, ''), currency, sum(sign),
-       coalesce(sum(sign) filter (where counted = 'recovered'), 0), sum(sign * counted_amount),
-       coalesce(sum(sign * counted_amount) filter (where counted = 'recovered'), 0)
+const SUM_CHANGES = `sums as (
+     select d.dimension, ${utcStartOf("day", "unpaid_at")} as since, coalesce(d.value, '') as value, currency, sum(sign) as n,
+       coalesce(sum(sign) filter (where counted = 'recovered'), 0) as recovered, sum(sign * counted_amount) as amount,
+       coalesce(sum(sign * counted_amount) filter (where counted = 'recovered'), 0) as recovered_amount
      from changes
      cross join lateral (values ${Object.entries(TRAIT_OF_DIMENSION)
        .map(([name, column]) => `('${name}', ${column})`)
        .join(", ")}) d (dimension, value)
      group by 1, 2, 3, 4
      union all
-     select 'ended', date_trunc('hour', ended_at, 'UTC'), counted, currency, sum(sign),
+     select 'ended', ${utcStartOf("hour", "ended_at")}, counted, currency, sum(sign),
        coalesce(sum(sign) filter (where counted = 'recovered'), 0), sum(sign * counted_amount),
        coalesce(sum(sign * counted_amount) filter (where counted = 'recovered'), 0)
      from changes group by 2, 3, 4
      union all
-     select d.dimension, date_trunc('day', unpaid_at, 'UTC'), d.value, '', sum(sign), sum(sign * (try & 1)), 0, 0
+     select d.dimension, ${utcStartOf("day", "unpaid_at")}, d.value, '', sum(sign), sum(sign * (try & 1)), 0, 0
      from changes
      cross join lateral unnest(tries) with ordinality tried (try, number)
      cross join lateral (values ('attempt', number::text), ('hour', (try >> 1)::text)) d (dimension, value)
@@ -79,16 +83,16 @@ const COUNTED_AMOUNT = "case when outcome in ('recovered', 'paid', 'lost') then 
 const SAVE = prepared(
   "save_case_traits",
   `with saved as materialized (
-     select * from unnest(${arrayParameters(SAVED, 2)}) as saved (${columnNames(SAVED)})
+     select id, ${TRAIT_NAMES}, tries::int2[] as tries from unnest(${arrayParameters(SAVED, 2)}) as saved (${columnNames(SAVED)})
    ), before as (
      select id, ${SUMMED} from cases where merchant_id = $1 and id = any($2::uuid[]) and counted is not null
    ), after as (
      update cases set (${TRAIT_NAMES}, tries, counted, counted_amount) =
-       row (${TRAITS.map(([name]) => `saved.${name}`).join(", ")}, saved.tries::int2[], ${COUNTED}, ${COUNTED_AMOUNT})
+       row (${TRAITS.map(([name]) => `saved.${name}`).join(", ")}, saved.tries, ${COUNTED}, ${COUNTED_AMOUNT})
      from saved
      where cases.merchant_id = $1 and cases.id = any($2::uuid[]) and cases.id = saved.id
        and (${TRAITS.map(([name]) => `cases.${name}`).join(", ")}, cases.tries, counted, counted_amount) is distinct from
-         (${TRAITS.map(([name]) => `saved.${name}`).join(", ")}, saved.tries::int2[], ${COUNTED}, ${COUNTED_AMOUNT})
+         (${TRAITS.map(([name]) => `saved.${name}`).join(", ")}, saved.tries, ${COUNTED}, ${COUNTED_AMOUNT})
      returning cases.id, ${SUMMED.replaceAll(/\w+/g, "cases.$&")}
    ), changes as (
      select ${SUMMED}, 1 as sign from after where counted is not null

@@ -1,16 +1,16 @@
 import { type Database, prepared } from "../postgres/database.ts";
 
-// First attempts are due at once; later ones keep their delay.
-const DELIVERIES = prepared(
-  "bring_deliveries_forward",
-  `update deliveries d set due_at = case when w.attempts = 0 then $1 else w.due_at - (a.ended_at - $1) end
-   from merchants m
-   cross join lateral (
-     select event_id, round, attempts, due_at from deliveries where merchant_id = m.id and due_at > $1 offset 0) w
-   left join lateral (
-     select ended_at from delivery_attempts
-     where merchant_id = m.id and event_id = w.event_id and round = w.round and number = w.attempts limit 1) a on true
-   where d.merchant_id = m.id and d.event_id = w.event_id and (w.attempts = 0 or a.ended_at > $1)`,
+const FIRST_ATTEMPTS = prepared(
+  "bring_first_deliveries_forward",
+  `update deliveries d set due_at = $1 from merchants m where d.merchant_id = m.id and d.due_at > $1 and d.attempts = 0`,
+);
+// They keep their delay.
+const LATER_ATTEMPTS = prepared(
+  "bring_later_deliveries_forward",
+  `update deliveries d set due_at = (d.due_at at time zone 'UTC' - (a.ended_at - $1)) at time zone 'UTC'
+   from merchants m, delivery_attempts a
+   where d.merchant_id = m.id and d.due_at > $1 and d.attempts > 0
+     and a.merchant_id = d.merchant_id and a.event_id = d.event_id and a.round = d.round and a.number = d.attempts and a.ended_at > $1`,
 );
 
 const CASES = prepared(
@@ -32,7 +32,8 @@ const CASES = prepared(
 
 /** Also queues cases opened or stepped while a clock was ahead. Returns the number of each. */
 export async function rescheduleAfterClockReset(db: Database, now: Date, entryId: string) {
-  const { rowCount } = await db.run(DELIVERIES, [now]);
+  const moved = await Promise.all([FIRST_ATTEMPTS, LATER_ATTEMPTS].map((statement) => db.run(statement, [now])));
+  const rowCount = moved.reduce((sum, each) => sum + each.rowCount, 0);
   const { rows } = await db.run<{ cases: number }>(CASES, [now, entryId]);
   return { deliveries: rowCount, cases: rows.reduce((sum, { cases }) => sum + cases, 0) };
 }

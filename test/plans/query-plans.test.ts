@@ -182,8 +182,9 @@ async function findCostlyReads(pool: Database, { name, text }: Statement): Promi
   });
 }
 
-/** Returns the plan node that a node feeds. */
+/** Returns the plan node that a node feeds. A result that only checks the merchant passes rows on. */
 function parentOf(lines: readonly string[], index: number): string {
   const depth = (line: string) => line.search(/->/);
-  return lines.slice(0, index).findLast((line) => /->|^\w/.test(line) && depth(line) < depth(lines[index]!)) ?? "";
+  const isParent = (line: string) => /->|^\w/.test(line) && !/-> {2}Result$/.test(line);
+  return lines.slice(0, index).findLast((line) => isParent(line) && depth(line) < depth(lines[index]!)) ?? "";
 }

@@ -45,7 +45,9 @@ const TABLES = prepared(
         from pg_constraint k where k.conrelid = c.oid and k.contype <> 'n'), '[]') as constraints,
      coalesce((select json_agg(pg_get_indexdef(i.indexrelid) order by i.indexrelid::regclass::text)
         from pg_index i where i.indrelid = c.oid and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x'))), '[]') as indexes,
-     coalesce((select json_agg(format('create policy %I on %I using (%s)', p.polname, c.relname, pg_get_expr(p.polqual, p.polrelid)) order by p.polname)
+     coalesce((select json_agg(format('create policy %I on %I%s using (%s)', p.polname, c.relname,
+            case when p.polroles <> '{0}' then ' to current_user' || case when p.polroles @> array['dunlin_worker'::regrole]::oid[] then ', dunlin_worker' else '' end else '' end,
+            pg_get_expr(p.polqual, p.polrelid)) order by p.polname)
         from pg_policy p where p.polrelid = c.oid), '[]') as policies,
      coalesce((select json_agg(pg_get_ruledef(r.oid) order by r.rulename) from pg_rewrite r where r.ev_class = c.oid), '[]') as rules
    from pg_class c

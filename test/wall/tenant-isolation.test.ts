@@ -212,9 +212,11 @@ test("statements use the same indexes with and without row-level security", asyn
   await db.run(text("vacuum analyze"));
   const [bare, one, all] = [address, api, worker].map(open);
   let indexed = 0;
-  for (const { name, text: sql } of statements.values()) {
+  for (const statement of statements.values()) {
+    const { name, text: sql } = statement;
     const plain = await indexesOf(bare!, sql);
-    assert.deepEqual(await indexesOf(one!, sql), plain, name);
+    // A statement of the loops finds only one merchant's rows as the API, and may use that merchant's index.
+    if (hasMerchantCondition(statement)) assert.deepEqual(await indexesOf(one!, sql), plain, name);
     assert.deepEqual(await indexesOf(all!, sql), plain, name);
     if (plain.length > 0) indexed++;
   }
@@ -225,7 +227,7 @@ test("statements use the same indexes with and without row-level security", asyn
 async function indexesOf(pool: Database, sql: string): Promise<string[]> {
   const { rows } = await pool.run<{ "QUERY PLAN": string }>(text(`explain (generic_plan, costs off) ${sql}`));
   return rows.flatMap((row) => {
-    const line = row["QUERY PLAN"].trim().replace(/InitPlan \d+/g, "InitPlan"); // the wall has some of its own
+    const line = row["QUERY PLAN"].trim().replace(/InitPlan \d+/g, "InitPlan");
     return /Index Cond: .*/.exec(line) ?? /(?<=Index (Only )?Scan (using|on) )\w+/.exec(line)?.[0] ?? [];
   });
 }
