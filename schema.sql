@@ -7,7 +7,7 @@ create table action_counts (
 alter table action_counts alter column merchant_id set (n_distinct=1);
 alter table action_counts enable row level security;
 alter table action_counts force row level security;
-create policy every_merchant on action_counts to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on action_counts to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on action_counts using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table action_counts is 'Number of listed actions by facets. The statement that writes actions updates it, under the clock lock of the merchant.';
 
@@ -67,7 +67,7 @@ create table merchants (
 );
 alter table merchants enable row level security;
 alter table merchants force row level security;
-create policy every_merchant on merchants to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on merchants to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on merchants using ((id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table merchants is 'Merchants and their settings. Secrets are AES-256-GCM boxes.';
 comment on column merchants.webhook_old_secret is 'Signs until webhook_old_secret_until during a rotation.';
@@ -99,7 +99,7 @@ create table api_keys (
 );
 alter table api_keys enable row level security;
 alter table api_keys force row level security;
-create policy every_merchant on api_keys to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on api_keys to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on api_keys using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table api_keys is 'API keys. Only the SHA-256 of a key is stored.';
 comment on column api_keys.replaces is 'The key that this one replaces in a rotation.';
@@ -121,7 +121,7 @@ alter table audit_log enable row level security;
 alter table audit_log force row level security;
 create rule audit_log_is_not_deleted as on delete to audit_log where ((coalesce(current_setting('dunlin.erasing', true), '') <> 'on') or (current_user = 'dunlin_api')) do instead nothing;
 create rule audit_log_is_not_updated as on update to audit_log where ((coalesce(current_setting('dunlin.erasing', true), '') <> 'on') or (current_user = 'dunlin_api')) do instead nothing;
-create policy every_merchant on audit_log to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on audit_log to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on audit_log using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table audit_log is 'Changes of settings, people and keys, written in the transaction of the change. Never contains secrets.';
 
@@ -148,7 +148,7 @@ create table case_pokes (
 alter table case_pokes alter column merchant_id set (n_distinct=1);
 alter table case_pokes enable row level security;
 alter table case_pokes force row level security;
-create policy every_merchant on case_pokes to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on case_pokes to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on case_pokes using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table case_pokes is 'The queue of cases to reevaluate because facts about them changed. Code that writes facts adds an entry in the same transaction; a step removes its cases before it reads the facts.';
 comment on column case_pokes.part is 'One statement may write several entries; they are numbered.';
@@ -210,7 +210,7 @@ create index cases_open_by_window on cases (merchant_id, window_ends_at) include
 create index cases_open_of_customer on cases (merchant_id, customer_id) where coalesce(ended_at, 'infinity'::timestamptz) = 'infinity'::timestamptz;
 alter table cases enable row level security;
 alter table cases force row level security;
-create policy every_merchant on cases to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on cases to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on cases using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table cases is 'One recovery of an unpaid invoice. An invoice that becomes unpaid again gets a new case.';
 comment on column cases.invoice_left is 'Whether the invoice was seen out of recovery. Only then can a later unpaid version open a new case.';
@@ -245,7 +245,7 @@ create table chat_webhooks (
 alter table chat_webhooks alter column merchant_id set (n_distinct=1);
 alter table chat_webhooks enable row level security;
 alter table chat_webhooks force row level security;
-create policy every_merchant on chat_webhooks to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on chat_webhooks to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on chat_webhooks using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table chat_webhooks is 'The chat that gets the alerts of a merchant.';
 comment on column chat_webhooks.url is 'Encrypted like the webhook credential, because whoever has it can post.';
@@ -281,7 +281,7 @@ create table connections (
 alter table connections alter column merchant_id set (n_distinct=1);
 alter table connections enable row level security;
 alter table connections force row level security;
-create policy every_merchant on connections to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on connections to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on connections using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table connections is 'One row per billing account that a connector serves.';
 comment on column connections.name is 'The billing system. A merchant connects one account of each.';
@@ -316,7 +316,7 @@ create index connector_actions_of_charge on connector_actions (merchant_id, conn
 create index connector_actions_of_invoice on connector_actions (merchant_id, connection, invoice_id);
 alter table connector_actions enable row level security;
 alter table connector_actions force row level security;
-create policy every_merchant on connector_actions to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on connector_actions to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on connector_actions using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table connector_actions is 'Recovery actions and the charges that they led to. An action is charged once, whatever dies.';
 comment on column connector_actions.begun_at is 'When a charge may have been made for the first time.';
@@ -332,7 +332,7 @@ create table connector_cursors (
 alter table connector_cursors alter column merchant_id set (n_distinct=1);
 alter table connector_cursors enable row level security;
 alter table connector_cursors force row level security;
-create policy every_merchant on connector_cursors to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on connector_cursors to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on connector_cursors using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table connector_cursors is 'How far a connector has read, when it last heard from both sides, and the count of its reads.';
 
@@ -354,7 +354,7 @@ create index connector_events_failing on connector_events (merchant_id, connecti
 create index connector_events_of_invoice on connector_events (merchant_id, connection, invoice_id);
 alter table connector_events enable row level security;
 alter table connector_events force row level security;
-create policy every_merchant on connector_events to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on connector_events to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on connector_events using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table connector_events is 'Dunlin''s webhooks as a connector received them.';
 comment on column connector_events.due_at is 'When it is handled, or tried again; null: done or given up.';
@@ -375,7 +375,7 @@ create index connector_hints_due on connector_hints (merchant_id, connection, du
 create index connector_hints_failing on connector_hints (merchant_id, connection) where problem is not null;
 alter table connector_hints enable row level security;
 alter table connector_hints force row level security;
-create policy every_merchant on connector_hints to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on connector_hints to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on connector_hints using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table connector_hints is 'Objects of the provider that changed and have to be read again. A row ends when that is done.';
 comment on column connector_hints.generation is 'Rises with each new hint, so that one that comes during a read is not lost.';
@@ -397,7 +397,7 @@ create index connector_invoices_of_customer on connector_invoices (merchant_id, 
 create index connector_invoices_unreleased on connector_invoices (merchant_id, connection, ended_at) where (ended_at is not null) and (released_at is null);
 alter table connector_invoices enable row level security;
 alter table connector_invoices force row level security;
-create policy every_merchant on connector_invoices to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on connector_invoices to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on connector_invoices using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table connector_invoices is 'Invoices whose retries by the provider are off, because Dunlin handles them.';
 comment on column connector_invoices.customer_id is 'Null: not read yet; erased: the customer was erased, and the row goes when the invoice is given back.';
@@ -427,7 +427,7 @@ create index connector_messages_failing on connector_messages (merchant_id, conn
 create index connector_messages_of_invoice on connector_messages (merchant_id, connection, invoice_id);
 alter table connector_messages enable row level security;
 alter table connector_messages force row level security;
-create policy every_merchant on connector_messages to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on connector_messages to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on connector_messages using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table connector_messages is 'Mails to customers, without names and addresses: those are read from the provider when a mail is sent.';
 comment on column connector_messages.number is 'Of the invoice: 1 is the first mail, the others are reminders.';
@@ -442,7 +442,7 @@ create table connector_opt_outs (
 alter table connector_opt_outs alter column merchant_id set (n_distinct=1);
 alter table connector_opt_outs enable row level security;
 alter table connector_opt_outs force row level security;
-create policy every_merchant on connector_opt_outs to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on connector_opt_outs to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on connector_opt_outs using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table connector_opt_outs is 'Customers that want no mails. Kept for good.';
 comment on column connector_opt_outs.customer is 'SHA-256 of the provider''s id, so that it can be kept after the customer was erased.';
@@ -460,7 +460,7 @@ alter table connector_payments alter column merchant_id set (n_distinct=1);
 create index connector_payments_of_invoice on connector_payments (merchant_id, connection, invoice_id);
 alter table connector_payments enable row level security;
 alter table connector_payments force row level security;
-create policy every_merchant on connector_payments to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on connector_payments to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on connector_payments using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table connector_payments is 'The invoices of payments while history is read: attempts are listed without their invoice.';
 
@@ -476,7 +476,7 @@ create table connector_versions (
 alter table connector_versions alter column merchant_id set (n_distinct=1);
 alter table connector_versions enable row level security;
 alter table connector_versions force row level security;
-create policy every_merchant on connector_versions to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on connector_versions to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on connector_versions using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table connector_versions is 'The versions of pushed records, because providers date changes by the second or not at all.';
 comment on column connector_versions.version_at is 'Pushed as updatedAt; strictly later for each change.';
@@ -508,7 +508,7 @@ create table decisions (
 ) partition by range (case_id);
 alter table decisions enable row level security;
 alter table decisions force row level security;
-create policy every_merchant on decisions to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on decisions to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on decisions using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table decisions is 'Each decision of a case with its grounds. Rows never change. Case ids begin with their time, so a partition holds the cases of one month.';
 comment on column decisions.chance is 'Predicted probability that the retry is approved.';
@@ -533,7 +533,7 @@ alter table deliveries alter column merchant_id set (n_distinct=1);
 create index deliveries_due on deliveries (merchant_id, due_at, event_id);
 alter table deliveries enable row level security;
 alter table deliveries force row level security;
-create policy every_merchant on deliveries to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on deliveries to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on deliveries using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table deliveries is 'Events that are still to be sent. The row is deleted when the event ends. An event that is neither here nor marked was delivered.';
 comment on column deliveries.attempts is 'Ended attempts of this round. A replay begins a new round.';
@@ -565,7 +565,7 @@ create table delivery_attempts (
 create index delivery_attempts_started on only public.delivery_attempts using brin (started_at) with (autosummarize='on');
 alter table delivery_attempts enable row level security;
 alter table delivery_attempts force row level security;
-create policy every_merchant on delivery_attempts to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on delivery_attempts to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on delivery_attempts using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table delivery_attempts is 'The delivery log: one row per ended attempt. Event ids begin with their time, so a partition holds the events of one month.';
 comment on column delivery_attempts.ends is 'How this attempt ended the event; null if the event continues.';
@@ -583,7 +583,7 @@ create index due_cases_due on due_cases (merchant_id, due_at, case_id);
 create index due_cases_of_all on due_cases (due_at, merchant_id);
 alter table due_cases enable row level security;
 alter table due_cases force row level security;
-create policy every_merchant on due_cases to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on due_cases to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on due_cases using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table due_cases is 'When the deciding loop looks at a case again. Separate from cases, because each step moves the due time and would update every index of cases.';
 comment on column due_cases.failures is 'Consecutive failed attempts to process the case.';
@@ -607,7 +607,7 @@ create index events_exhausted on events (merchant_id, id) where exhausted_at is 
 create unique index events_once_per_case on events (merchant_id, case_id, type) where type <> 'recovery_action';
 alter table events enable row level security;
 alter table events force row level security;
-create policy every_merchant on events to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on events to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on events using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table events is 'Instructions to the merchant. Only the marks of their end change. The primary key allows one event per decision.';
 
@@ -623,7 +623,7 @@ create table executed_counts (
 alter table executed_counts alter column merchant_id set (n_distinct=1);
 alter table executed_counts enable row level security;
 alter table executed_counts force row level security;
-create policy every_merchant on executed_counts to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on executed_counts to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on executed_counts using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table executed_counts is 'Number of executed actions per month, day and three hours in UTC, by facets.';
 
@@ -650,7 +650,7 @@ create index experiment_invoices_by_customer on experiment_invoices (merchant_id
 create index experiment_invoices_waiting on experiment_invoices (merchant_id, experiment_id, counts_at) where recovered is null;
 alter table experiment_invoices enable row level security;
 alter table experiment_invoices force row level security;
-create policy every_merchant on experiment_invoices to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on experiment_invoices to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on experiment_invoices using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table experiment_invoices is 'Every invoice that failed during an experiment, as it was then. It counts once it is mature.';
 comment on column experiment_invoices.half is 'Customers are split in two halves by a hash, to estimate the noise.';
@@ -665,7 +665,7 @@ create table experiment_looks (
 );
 alter table experiment_looks enable row level security;
 alter table experiment_looks force row level security;
-create policy every_merchant on experiment_looks to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on experiment_looks to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on experiment_looks using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table experiment_looks is 'Interim results of an experiment by day. Each builds on the one before: a value that was ruled out stays ruled out.';
 
@@ -686,7 +686,7 @@ create table experiment_tallies (
 ) with (fillfactor=70);
 alter table experiment_tallies enable row level security;
 alter table experiment_tallies force row level security;
-create policy every_merchant on experiment_tallies to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on experiment_tallies to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on experiment_tallies using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table experiment_tallies is 'Sums over the customers of a cell, so that results do not read invoices.';
 
@@ -714,7 +714,7 @@ create table experiments (
 create unique index experiments_running on experiments (merchant_id) where stopped_at is null;
 alter table experiments enable row level security;
 alter table experiments force row level security;
-create policy every_merchant on experiments to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on experiments to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on experiments using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table experiments is 'Experiments with a holdout. All but stopped_at and look_at is fixed at the start.';
 comment on column experiments.look_at is 'When the next interim analysis is due; null once a stopped experiment is counted.';
@@ -775,7 +775,7 @@ create index invites_by_email on invites (email) where (used_at is null) and (re
 create index invites_by_hash on invites (hash);
 alter table invites enable row level security;
 alter table invites force row level security;
-create policy every_merchant on invites to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on invites to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on invites using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table invites is 'Links that make a person a member. Only the SHA-256 of the token is stored. Expires in real time, works once.';
 
@@ -790,7 +790,7 @@ create table invoice_conflicts (
 );
 alter table invoice_conflicts enable row level security;
 alter table invoice_conflicts force row level security;
-create policy every_merchant on invoice_conflicts to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on invoice_conflicts to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on invoice_conflicts using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table invoice_conflicts is 'Invoices whose facts contradict each other. No retry goes out until one of the facts changes.';
 
@@ -819,7 +819,7 @@ alter table invoices alter column merchant_id set (n_distinct=1);
 create index invoices_by_customer on invoices (merchant_id, customer_id, created_at);
 alter table invoices enable row level security;
 alter table invoices force row level security;
-create policy every_merchant on invoices to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on invoices to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on invoices using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table invoices is 'The current version of each invoice.';
 comment on column invoices.was_in_recovery is 'Whether a replaced version was in recovery. Only then can the invoice have cases.';
@@ -852,7 +852,7 @@ create table jobs (
 create unique index jobs_open on jobs (merchant_id, kind) where due_at is not null;
 alter table jobs enable row level security;
 alter table jobs force row level security;
-create policy every_merchant on jobs to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on jobs to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on jobs using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table jobs is 'Work that a page starts and that takes longer than the page.';
 comment on column jobs.due_at is 'Real time, and a lease: the holder moves it ahead while working. Null once the job has ended.';
@@ -869,7 +869,7 @@ create table large_amounts (
 alter table large_amounts alter column merchant_id set (n_distinct=1);
 alter table large_amounts enable row level security;
 alter table large_amounts force row level security;
-create policy every_merchant on large_amounts to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on large_amounts to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on large_amounts using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table large_amounts is 'From which amount an invoice counts as large, in minor units. A currency without a row has no large invoices.';
 
@@ -885,7 +885,7 @@ create table learned_merchants (
 );
 alter table learned_merchants enable row level security;
 alter table learned_merchants force row level security;
-create policy every_merchant on learned_merchants to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on learned_merchants to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on learned_merchants using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table learned_merchants is 'How far the outcomes of a merchant have trained the model, and its own parameters. The cursor moves in the transaction of the training.';
 comment on column learned_merchants.lesson_id is 'The last action or observed retry that was used.';
@@ -901,7 +901,7 @@ create table learned_models (
 );
 alter table learned_models enable row level security;
 alter table learned_models force row level security;
-create policy every_merchant on learned_models to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on learned_models to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on learned_models using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table learned_models is 'Models. The id of zeros is the model of all merchants that share; every other is the own model of a merchant. A writer names the version it read.';
 
@@ -914,7 +914,7 @@ create table learned_parts (
 );
 alter table learned_parts enable row level security;
 alter table learned_parts force row level security;
-create policy every_merchant on learned_parts to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on learned_parts to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on learned_parts using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table learned_parts is 'The numbers of a model in parts, little-endian float8. Only changed parts are written.';
 
@@ -940,7 +940,7 @@ create table members (
 create index members_by_person on members (person_id);
 alter table members enable row level security;
 alter table members force row level security;
-create policy every_merchant on members to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on members to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on members using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table members is 'The role of a person at a merchant.';
 
@@ -964,7 +964,7 @@ alter table member_notices alter column merchant_id set (n_distinct=1);
 create index member_notices_due on member_notices (digest_due_at) where digest_due_at is not null;
 alter table member_notices enable row level security;
 alter table member_notices force row level security;
-create policy every_merchant on member_notices to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on member_notices to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on member_notices using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table member_notices is 'The mails that a person wants about a merchant. A member without a row wants none.';
 comment on column member_notices.digest_weekday is '1 is Monday. Weekday and hour are in the time zone of the person.';
@@ -978,7 +978,7 @@ create table merchant_clocks (
 );
 alter table merchant_clocks enable row level security;
 alter table merchant_clocks force row level security;
-create policy every_merchant on merchant_clocks to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on merchant_clocks to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on merchant_clocks using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table merchant_clocks is 'The last time given to a listed row of the merchant. Writers lock the row until they commit, so times are in commit order.';
 
@@ -992,7 +992,7 @@ alter table notice_checks alter column merchant_id set (n_distinct=1);
 create index notice_checks_due on notice_checks (due_at);
 alter table notice_checks enable row level security;
 alter table notice_checks force row level security;
-create policy every_merchant on notice_checks to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on notice_checks to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on notice_checks using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table notice_checks is 'When the notifier looks at a merchant again, in service time. The row is the lock of the merchant''s incidents. Only merchants with a reader have one.';
 
@@ -1008,7 +1008,7 @@ create table notice_incidents (
 alter table notice_incidents alter column merchant_id set (n_distinct=1);
 alter table notice_incidents enable row level security;
 alter table notice_incidents force row level security;
-create policy every_merchant on notice_incidents to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on notice_incidents to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on notice_incidents using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table notice_incidents is 'The state of each kind of alert, so that each incident is announced once.';
 comment on column notice_incidents.since is 'When the present incident was first seen; null: none is open.';
@@ -1032,7 +1032,7 @@ alter table notices alter column merchant_id set (n_distinct=1);
 create index notices_due on notices (due_at);
 alter table notices enable row level security;
 alter table notices force row level security;
-create policy every_merchant on notices to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on notices to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on notices using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table notices is 'Mails and chat messages that are still to be sent. The row is deleted when the notice was sent or given up.';
 comment on column notices.person_id is 'Gets a mail; null: the chat.';
@@ -1074,7 +1074,7 @@ create unlogged table rate_buckets (
 ) with (fillfactor=50);
 alter table rate_buckets enable row level security;
 alter table rate_buckets force row level security;
-create policy every_merchant on rate_buckets to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on rate_buckets to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on rate_buckets using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table rate_buckets is 'What is left of the rate limit of a key. Unlogged: after a crash every bucket is full.';
 
@@ -1133,7 +1133,7 @@ create index recovery_actions_facets_updated on recovery_actions (merchant_id, f
 create index recovery_actions_updated on recovery_actions (merchant_id, updated_at, id);
 alter table recovery_actions enable row level security;
 alter table recovery_actions force row level security;
-create policy every_merchant on recovery_actions to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on recovery_actions to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on recovery_actions using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table recovery_actions is 'The listed actions. Each write updates every index.';
 comment on column recovery_actions.facets is 'Country, currency, type and status in seven letters: what lists filter by.';
@@ -1159,7 +1159,7 @@ create table recovery_rules (
 alter table recovery_rules alter column merchant_id set (n_distinct=1);
 alter table recovery_rules enable row level security;
 alter table recovery_rules force row level security;
-create policy every_merchant on recovery_rules to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on recovery_rules to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on recovery_rules using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table recovery_rules is 'The recovery rules of a merchant, in order: the first one that fits an invoice decides.';
 comment on column recovery_rules.conditions is 'The conditions that are given; all must hold.';
@@ -1182,7 +1182,7 @@ create table recovery_sums (
 alter table recovery_sums alter column merchant_id set (n_distinct=1);
 alter table recovery_sums enable row level security;
 alter table recovery_sums force row level security;
-create policy every_merchant on recovery_sums to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on recovery_sums to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on recovery_sums using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table recovery_sums is 'Counts and amounts of ended cases that Dunlin handled. The statement that changes a case''s columns changes them.';
 comment on column recovery_sums.since is 'The UTC day of the first failure; for the dimension "ended" the UTC hour of the end.';
@@ -1200,7 +1200,7 @@ create table reporting_rates (
 alter table reporting_rates alter column merchant_id set (n_distinct=1);
 alter table reporting_rates enable row level security;
 alter table reporting_rates force row level security;
-create policy every_merchant on reporting_rates to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on reporting_rates to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on reporting_rates using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table reporting_rates is 'How many units of the reporting currency one unit of a currency is.';
 
@@ -1212,7 +1212,7 @@ create table request_heads (
 );
 alter table request_heads enable row level security;
 alter table request_heads force row level security;
-create policy every_merchant on request_heads to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on request_heads to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on request_heads using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table request_heads is 'Request line and headers of deliveries, with secrets masked.';
 
@@ -1238,7 +1238,7 @@ create index request_log_refused on only public.request_log (merchant_id, id) wh
 create index request_log_stored on only public.request_log (merchant_id, id) where stored is not null;
 alter table request_log enable row level security;
 alter table request_log force row level security;
-create policy every_merchant on request_log to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on request_log to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on request_log using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table request_log is 'One row per inbound request, without bodies, keys and paths. Request ids begin with their time, so a partition holds one day.';
 comment on column request_log.stored is 'Records that were new or newer than the stored version.';
@@ -1257,7 +1257,7 @@ create table saved_views (
 alter table saved_views alter column merchant_id set (n_distinct=1);
 alter table saved_views enable row level security;
 alter table saved_views force row level security;
-create policy every_merchant on saved_views to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on saved_views to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on saved_views using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table saved_views is 'Filters and order of a list page, which a member saved under a name.';
 comment on column saved_views.query is 'As in the page''s address, without the position in the list.';
@@ -1275,7 +1275,7 @@ create table sessions (
 create index sessions_by_person on sessions (person_id);
 alter table sessions enable row level security;
 alter table sessions force row level security;
-create policy every_merchant on sessions to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on sessions to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on sessions using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table sessions is 'Console sessions. Only the SHA-256 of the token is stored. Real time.';
 
@@ -1312,7 +1312,7 @@ create table subscriptions (
 alter table subscriptions alter column merchant_id set (n_distinct=1);
 alter table subscriptions enable row level security;
 alter table subscriptions force row level security;
-create policy every_merchant on subscriptions to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on subscriptions to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on subscriptions using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table subscriptions is 'The current version of each subscription.';
 
@@ -1374,7 +1374,7 @@ create index transactions_disputed_on_invoice on transactions (merchant_id, invo
 create index transactions_ended_by_moment on transactions (merchant_id, created_at, id) where state <> 'PENDING';
 alter table transactions enable row level security;
 alter table transactions force row level security;
-create policy every_merchant on transactions to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on transactions to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on transactions using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table transactions is 'The current version of each attempt to charge an invoice, made by anyone.';
 
@@ -1390,24 +1390,24 @@ alter table watched_retries alter column merchant_id set (n_distinct=1);
 create unique index watched_retries_noted on watched_retries (merchant_id, noted_at, id);
 alter table watched_retries enable row level security;
 alter table watched_retries force row level security;
-create policy every_merchant on watched_retries to current_user, dunlin_worker using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on watched_retries to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on watched_retries using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table watched_retries is 'Ended retries of the merchant''s own system on cases that Dunlin only observes. The learner uses them in one order with executed actions.';
 
 create table decisions_default partition of decisions default;
 alter table decisions_default enable row level security;
 alter table decisions_default force row level security;
-create policy every_merchant on decisions_default to current_user using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on decisions_default to current_user using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on decisions_default using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 
 create table delivery_attempts_default partition of delivery_attempts default;
 alter table delivery_attempts_default enable row level security;
 alter table delivery_attempts_default force row level security;
-create policy every_merchant on delivery_attempts_default to current_user using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on delivery_attempts_default to current_user using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on delivery_attempts_default using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 
 create table request_log_default partition of request_log default;
 alter table request_log_default enable row level security;
 alter table request_log_default force row level security;
-create policy every_merchant on request_log_default to current_user using ((nullif((current_setting('dunlin.every_merchant', true) = 'on'), false) is not null));
+create policy every_merchant on request_log_default to current_user using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on request_log_default using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));

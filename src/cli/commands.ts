@@ -6,6 +6,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   demo: async () => (await import("./demo.ts")).demo,
   doctor: async () => (await import("./doctor.ts")).doctor,
   trust: async () => (await import("./trust.ts")).trust,
+  migrate: async () => (await import("./migrate.ts")).migrateCommand,
   "merchant create": async () => (await import("./merchant-commands.ts")).merchantCreate,
   "merchant set": async () => (await import("./merchant-commands.ts")).merchantSet,
   "merchant list": async () => (await import("./merchant-commands.ts")).merchantList,

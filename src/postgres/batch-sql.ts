@@ -40,6 +40,15 @@ export interface UpsertChanges {
   inserted: boolean;
 }
 
+/** Leads the rows that a statement stores for merchant $1, so that Citus sends the statement to the merchant's server as it is. */
+export const OWNER = "(select id as merchant_id from merchants where id = $1) owner";
+
+/**
+ * Ends an insert of selected rows that needs no other end. Without it, Citus copies the rows to the merchant's server by COPY, which
+ * row-level security does not allow.
+ */
+export const STORED = "returning true as stored";
+
 export interface VersionedTable<Row> {
   /**
    * Stores each record's winning version (decision 52) and returns the records that changed.
@@ -66,9 +75,9 @@ export function versionedTable<Row extends { id: string }>(rules: VersionRules<R
   const upsert = prepared(
     `upsert_${table}`,
     `insert into ${table} as stored (merchant_id, ${names.join(", ")}, version_at)
-     select $1::uuid, ${names.map((name) => (name === "updated_at" ? "coalesce(updated_at, created_at)" : name)).join(", ")},
+     select merchant_id, ${names.map((name) => (name === "updated_at" ? "coalesce(updated_at, created_at)" : name)).join(", ")},
        case when updated_at is null then '-infinity'::timestamptz end
-     from (select ${unnestColumns(columns, 2)}) pushed
+     from ${OWNER}, (select ${unnestColumns(columns, 2)}) pushed
      on conflict (merchant_id, id) do update set
        ${compared.map((name) => `${name} = excluded.${name}`).join(", ")},
        updated_at = case

@@ -74,9 +74,12 @@ export interface Connection extends Tx {
 
 /**
  * A URL, or the embedded server's socket folder. `session`: PostgreSQL options for pooled connections, such as `-c
- * role=dunlin_worker`.
+ * role=dunlin_worker`. `isDistributed`: the tables are spread over several servers by Citus.
  */
-export type Address = ({ url: string } | { socketDir: string; user: string; database: string }) & { session?: string };
+export type Address = ({ url: string } | { socketDir: string; user: string; database: string }) & {
+  session?: string;
+  isDistributed?: boolean;
+};
 
 /** Far longer than any statement, so it detects a network that lost the reply. */
 export const ANSWER_TIMEOUT_MS = 60_000;

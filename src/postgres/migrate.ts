@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger as Log } from "pino";
 import { type Address, type Connection, openDatabase, prepared, type Tx } from "./database.ts";
+import { distributeTables, readIsDistributed } from "./distribute.ts";
 import { prepareRoles } from "./roles.ts";
 
 interface Migration {
@@ -21,6 +22,14 @@ export interface MigrateOptions {
   allowDataLoss?: boolean;
   /** Another database's migrations: applies only those, and requires that all are known. */
   upTo?: readonly Pick<Migration, "name" | "checksum">[];
+  /** Spreads the tables over the servers of a Citus cluster. A database that is spread needs no option: new tables follow. */
+  distribute?: boolean;
+}
+
+export interface Migrated {
+  applied: number;
+  /** Names of the tables that were spread. */
+  spread: string[];
 }
 
 const FOLDER = join(import.meta.dirname, "../../migrations");
@@ -36,7 +45,7 @@ const REPLACES = /^-- replaces \S+ ([0-9a-f]{64})$/m;
  * The first file may be a baseline. Its first line `-- replaces NAME CHECKSUM` names the last migration that it replaces. A
  * database at that migration is taken over as it is; an older one is refused.
  */
-export async function migrate(address: Address, log: Log, options: MigrateOptions = {}): Promise<{ applied: number }> {
+export async function migrate(address: Address, log: Log, options: MigrateOptions = {}): Promise<Migrated> {
   const files = migrationsUpTo(await readMigrations(options.folder ?? FOLDER), options.upTo);
   const connection = await openDatabase(address, 1, () => {}).connect();
   try {
@@ -56,7 +65,8 @@ export async function migrate(address: Address, log: Log, options: MigrateOption
     }
     if (isNew) log.info({ migrations: pending.length }, "schema.created");
     await prepareRoles(connection, log);
-    return { applied: pending.length };
+    const spreads = options.distribute === true || (await readIsDistributed(connection));
+    return { applied: pending.length, spread: spreads ? await distributeTables(connection) : [] };
   } finally {
     // Releases the lock too.
     await connection.close();

@@ -114,7 +114,7 @@ const SCHEMA = prepared(
 export const policyStatements = (table: string): string[] => [
   `create policy wall on ${table} using (merchant_id = nullif(current_setting('dunlin.merchant', true), '')::uuid)`,
   `create policy every_merchant on ${table} to current_user
-   using (nullif(current_setting('dunlin.every_merchant', true) = 'on', false) is not null)`,
+   using (case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0)`,
 ];
 
 // The role of the loops may be younger than a table.

@@ -35,15 +35,17 @@ export function openTenantDatabase(
   const pool = createPool(address, connections, onError, answerMs);
   return {
     of(merchantId) {
-      const setMerchant = { statement: SET_MERCHANT, values: [merchantId] };
+      const setMerchant = address.isDistributed ? setMerchantEverywhere(merchantId) : setMerchantHere(merchantId);
       const opening = [BEGIN, setMerchant];
       return {
         run: (statement, values) =>
           retryTransaction((onCommit) =>
             withPooledClient(pool, (client) =>
-              runSingleStatement(client, setMerchant, { statement, values }, onCommit),
+              address.isDistributed
+                ? runInTransaction(client, opening, (tx) => tx.run(statement, values), onCommit)
+                : runSingleStatement(client, setMerchant, { statement, values }, onCommit),
             ),
-          ),
+          ) as Promise<Result<never>>,
         transaction: (work) =>
           retryTransaction((onCommit) =>
             withPooledClient(pool, (client) => runInTransaction(client, opening, work, onCommit)),
@@ -58,6 +60,14 @@ export function openTenantDatabase(
 }
 
 const SET_MERCHANT = prepared("name_merchant", "select set_config('dunlin.merchant', $1, true)");
+const setMerchantHere = (merchantId: string): StatementCall => ({ statement: SET_MERCHANT, values: [merchantId] });
+
+/** Citus passes SET LOCAL on to the servers that hold the rows, but not a function's effect. SET takes no parameters. */
+function setMerchantEverywhere(merchantId: string): StatementCall {
+  if (!UUID.test(merchantId)) throw new Error(`${merchantId} is not the id of a merchant`);
+  return { statement: prepared("", `set local dunlin.merchant = '${merchantId}'`) };
+}
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const GENERIC_PLAN = {
   statement: prepared("plan_once", "select set_config('plan_cache_mode', 'force_generic_plan', true)"),
 };

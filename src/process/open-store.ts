@@ -7,6 +7,7 @@ import { readSecretKeys } from "../config/read-secret-keys.ts";
 import type { Ports } from "../domain/ports.ts";
 import { type Address, type Database, openDatabase } from "../postgres/database.ts";
 import { errorFields } from "../postgres/database-errors.ts";
+import { readIsDistributed } from "../postgres/distribute.ts";
 import { startEmbedded } from "../postgres/embedded/start.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { describeRefusal } from "../postgres/reachability.ts";
@@ -62,7 +63,8 @@ export async function openStore(
     await migrate(address, log);
     const onError = (error: Error) => log.warn(errorFields(error), "database.connection_lost");
     const owner = open(openDatabase(roleAddresses(address, false).owner, 1, onError));
-    const { worker, api } = roleAddresses(address, await rolesAreUsable(owner));
+    const isDistributed = await readIsDistributed(owner);
+    const { worker, api } = roleAddresses({ ...address, isDistributed }, await rolesAreUsable(owner));
     const db = open(openDatabase(worker, connections, onError));
     const tenantDb = open(openTenantDatabase(api, connections, onError));
     const clock = createMachineClock();

@@ -1,5 +1,5 @@
 import type { Case, EndReason } from "../domain/case.ts";
-import { type Column, columnValues, selectList } from "../postgres/batch-sql.ts";
+import { type Column, columnValues, STORED, selectList } from "../postgres/batch-sql.ts";
 import { encodeTextArray } from "../postgres/binary-array.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 import { enqueueSql } from "./reevaluation-queue.ts";
@@ -57,7 +57,7 @@ const OPEN = prepared(
        currency = excluded.currency
      returning id, opened_at, xmax = 0 as is_new
    ), scheduled as (
-     insert into due_cases (merchant_id, case_id, due_at) select $1, id, opened_at from opened where is_new
+     insert into due_cases (merchant_id, case_id, due_at) select $1, id, opened_at from opened where is_new ${STORED}
    )
    ${enqueueSql("select id from opened where not is_new", "$2")}`,
 );

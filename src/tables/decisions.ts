@@ -1,5 +1,5 @@
 import type { DecisionRecord, PreviousDecision } from "../domain/decision.ts";
-import { arrayParameters, type Column, columnValues, selectList } from "../postgres/batch-sql.ts";
+import { arrayParameters, type Column, columnValues, STORED, selectList } from "../postgres/batch-sql.ts";
 import { encodeTextArray } from "../postgres/binary-array.ts";
 import { type Database, prepared, preparedGeneric, type Tx } from "../postgres/database.ts";
 import { maintainPartitions, type PartitionedTable } from "../postgres/partitions.ts";
@@ -32,7 +32,7 @@ const NAMES = COLUMNS.map(([name]) => name).join(", ");
 
 const INSERT = prepared(
   "insert_decisions",
-  `insert into decisions (merchant_id, ${NAMES}) select $1::uuid, d.* from unnest(${arrayParameters(COLUMNS, 2)}) as d (${NAMES})`,
+  `insert into decisions (merchant_id, ${NAMES}) select $1::uuid, d.* from unnest(${arrayParameters(COLUMNS, 2)}) as d (${NAMES}) ${STORED}`,
 );
 
 /** The caller has locked the cases, so numbers are unique. */

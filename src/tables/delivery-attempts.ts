@@ -1,4 +1,4 @@
-import { type Column, columnNames, columnValues, unnestColumns } from "../postgres/batch-sql.ts";
+import { type Column, columnNames, columnValues, STORED, unnestColumns } from "../postgres/batch-sql.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
 export interface EndedAttempt {
@@ -76,7 +76,7 @@ const RECORD_ENDS = prepared(
      returning ${LOG_OF_ATTEMPT}, e.case_id
    ), queued as (
      insert into case_pokes (merchant_id, id, part, case_ids)
-     select merchant_id, $1::uuid, 0, array_agg(distinct case_id) from ended where case_id is not null group by merchant_id
+     select merchant_id, $1::uuid, 0, array_agg(distinct case_id) from ended where case_id is not null group by merchant_id ${STORED}
    ), exhausted as (
      update events v set exhausted_at = ended.ended_at from ended
      where ended.ends = 'exhausted' and v.merchant_id = ended.merchant_id and v.id = ended.event_id
@@ -98,7 +98,7 @@ const RECORD = prepared(
      returning ${LOG_OF_ATTEMPT}, e.case_id
    ), queued as (
      insert into case_pokes (merchant_id, id, part, case_ids)
-     select merchant_id, $1::uuid, 0, array_agg(distinct case_id) from ended where case_id is not null group by merchant_id
+     select merchant_id, $1::uuid, 0, array_agg(distinct case_id) from ended where case_id is not null group by merchant_id ${STORED}
    ), exhausted as (
      update events v set exhausted_at = ended.ended_at from ended
      where ended.ends = 'exhausted' and v.merchant_id = ended.merchant_id and v.id = ended.event_id
@@ -142,7 +142,7 @@ const RECORD_WITHDRAWN = prepared(
      where v.withdrawn_at is not null
    ), queued as (
      insert into case_pokes (merchant_id, id, part, case_ids)
-     select merchant_id, $1::uuid, 0, array_agg(distinct case_id) from late where case_id is not null group by merchant_id
+     select merchant_id, $1::uuid, 0, array_agg(distinct case_id) from late where case_id is not null group by merchant_id ${STORED}
    )
    insert into delivery_attempts (${LOG})
    select ${LOG_OF_ATTEMPT.replace("e.ends", "nullif(e.ends, 'exhausted')")} from late e

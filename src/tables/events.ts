@@ -1,5 +1,5 @@
 import { type Event, type EventType, maxAttempts } from "../domain/event.ts";
-import { type Column, columnValues, selectList } from "../postgres/batch-sql.ts";
+import { type Column, columnValues, STORED, selectList } from "../postgres/batch-sql.ts";
 import { encodeTextArray } from "../postgres/binary-array.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
@@ -24,10 +24,10 @@ const INSERT = prepared(
        as decided (id, case_id, invoice_id, type, body, created_at, attempts_max)
    ), inserted as (
      insert into events (merchant_id, id, case_id, invoice_id, type, body, created_at)
-     select $1::uuid, id, case_id, invoice_id, type, body, created_at from decided
+     select $1::uuid, id, case_id, invoice_id, type, body, created_at from decided ${STORED}
    )
    insert into deliveries (merchant_id, event_id, attempts_max, due_at)
-   select $1, id, attempts_max, created_at from decided`,
+   select $1, id, attempts_max, created_at from decided ${STORED}`,
 );
 
 /** Also queues them. Fails on a second event for a decision. */

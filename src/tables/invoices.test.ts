@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import { createTestDatabase, type TestDatabase, waitForLockWait } from "../../test/database.ts";
+import { createPorts, createShop } from "../../test/wall/merchant-life.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import { findInvoices, insertNewInvoices, isDuplicateInsert, upsertInvoices } from "./invoices.ts";
 
@@ -24,8 +25,13 @@ const invoice = (id: string, state: Invoice["state"] = "PAID", day = 1): Invoice
 const stored = async (merchantId: string) =>
   [...(await findInvoices(database.db, merchantId, ["a", "b", "c"])).keys()].sort();
 
+async function createOwner() {
+  const ports = createPorts("ea");
+  return (await createShop(database.db, { ...ports, newId: randomUUID })).id;
+}
+
 test("new invoices are inserted together, or not at all when the merchant has one of them", async () => {
-  const [merchant, other] = [randomUUID(), randomUUID()];
+  const [merchant, other] = [await createOwner(), await createOwner()];
   assert.equal(await insertNewInvoices(database.db, merchant, [invoice("b")], randomUUID()), true);
   assert.equal(
     await insertNewInvoices(database.db, merchant, [invoice("a"), invoice("b", "VOIDED", 2)], randomUUID()),
@@ -37,7 +43,7 @@ test("new invoices are inserted together, or not at all when the merchant has on
 });
 
 test("a batch is not inserted as new when another one stores the same invoice first", async () => {
-  const merchant = randomUUID();
+  const merchant = await createOwner();
   let late!: Promise<unknown>;
   await database.db.transaction(async (tx) => {
     await upsertInvoices(tx, merchant, [invoice("b")], NOW, randomUUID());
@@ -51,7 +57,7 @@ test("a batch is not inserted as new when another one stores the same invoice fi
 });
 
 test("an upsert returns which invoices are in recovery, new or again, and which were unchanged", async () => {
-  const merchant = randomUUID();
+  const merchant = await createOwner();
   const upsert = (...invoices: Invoice[]) => upsertInvoices(database.db, merchant, [...invoices], NOW, randomUUID());
   const nothing = { unpaid: [], unpaidAgain: [], leftRecovery: [], unchanged: null };
   assert.deepEqual(await upsert(invoice("a"), invoice("b", "UNPAID")), { ...nothing, unpaid: ["b"] });
@@ -65,7 +71,7 @@ test("an upsert returns which invoices are in recovery, new or again, and which 
 });
 
 test("an upsert returns invoices that left recovery, but not new ones or those that were never in recovery", async () => {
-  const merchant = randomUUID();
+  const merchant = await createOwner();
   const settledBy = (...invoices: Invoice[]) =>
     upsertInvoices(database.db, merchant, [...invoices], NOW, randomUUID()).then(({ leftRecovery }) => leftRecovery);
   await settledBy(invoice("a", "UNPAID"), invoice("b", "PAID"), invoice("c", "PARTIALLY_PAID"), invoice("d", "UNPAID"));

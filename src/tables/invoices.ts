@@ -4,7 +4,9 @@ import {
   columnValues,
   createOlderVersionsFinder,
   nullsToUndefined,
+  OWNER,
   readPageAfter,
+  STORED,
   selectList,
   selectPageAfter,
   stateArray,
@@ -42,13 +44,13 @@ const INSERT_NEW = prepared(
      insert into invoices (
        merchant_id, id, state, customer_id, subscription_id, business_entity, amount, amount_due, currency, created_at,
        integration_type, updated_at, version_at, unpaid_since)
-     select $1::uuid, id, state, customer_id, subscription_id, business_entity, amount, amount_due, currency, created_at,
+     select merchant_id, id, state, customer_id, subscription_id, business_entity, amount, amount_due, currency, created_at,
        integration_type,
        coalesce(updated_at, created_at),
        case when updated_at is null then '-infinity'::timestamptz end,
        case when state in ('UNPAID', 'PARTIALLY_PAID') then coalesce(updated_at, created_at) end
-     from (${PUSHED}) pushed
-     where not (select found from existing)
+     from ${OWNER}, (${PUSHED}) pushed
+     where not (select found from existing) ${STORED}
    ), news as (
      select id, customer_id, state = 'PAID' as is_paid
      from (select unnest($2::text[]) as id, unnest($3::text[]) as state, unnest($4::text[]) as customer_id) pushed
@@ -123,12 +125,12 @@ const UPSERT = prepared(
      insert into invoices as stored (
        merchant_id, id, state, customer_id, subscription_id, business_entity, amount, amount_due, currency, created_at,
        integration_type, updated_at, version_at, unpaid_since)
-     select $1::uuid, id, state, customer_id, subscription_id, business_entity, amount, amount_due, currency, created_at,
+     select merchant_id, id, state, customer_id, subscription_id, business_entity, amount, amount_due, currency, created_at,
        integration_type,
        coalesce(updated_at, created_at),
        case when updated_at is null then '-infinity'::timestamptz end,
        case when state in ('UNPAID', 'PARTIALLY_PAID') then coalesce(updated_at, created_at) end
-     from (${PUSHED}) pushed
+     from ${OWNER}, (${PUSHED}) pushed
      on conflict (merchant_id, id) do update set
        state = excluded.state,
        customer_id = excluded.customer_id,

@@ -1,3 +1,4 @@
+import { STORED } from "../postgres/batch-sql.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
 /** From which amount an invoice is large, in minor units. */
@@ -18,7 +19,7 @@ const CLEAR = prepared("clear_large_amounts", "delete from large_amounts where m
 const INSERT = prepared(
   "insert_large_amounts",
   `insert into large_amounts (merchant_id, currency, amount)
-   select $1::uuid, * from unnest($2::text[], $3::int8[])`,
+   select $1::uuid, * from unnest($2::text[], $3::int8[]) ${STORED}`,
 );
 
 /** Needs a transaction that holds the merchant's row. @param amounts  at most one for each currency */

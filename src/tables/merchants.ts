@@ -76,9 +76,8 @@ const INSERT = prepared(
   "insert_merchant",
   `with inserted as (
      insert into merchants (${FIELDS.map((field) => COLUMNS[field]).join(", ")}, updated_at)
-     values (${FIELDS.map((_, index) => `$${index + 1}`).join(", ")}, $${FIELDS.length})
-     returning id, created_at)
-   insert into merchant_clocks (merchant_id, last_at) select id, created_at from inserted`,
+     values (${FIELDS.map((_, index) => `$${index + 1}`).join(", ")}, $${FIELDS.length}))
+   insert into merchant_clocks (merchant_id, last_at) values ($${FIELDS.indexOf("id") + 1}, $${FIELDS.length})`,
 );
 
 /** Also inserts its clock. */

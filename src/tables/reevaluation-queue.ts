@@ -12,13 +12,13 @@ const ENTRY_SIZE = 100;
  * @param entryId  a parameter with a new UUIDv7, so that entries are read oldest first
  */
 export const enqueueSql = (caseIds: string, entryId: string) =>
-  `insert into case_pokes (merchant_id, id, part, case_ids)
+  `insert into case_pokes as stored (merchant_id, id, part, case_ids)
    select $1::uuid, ${entryId}::uuid, part, array_agg(id order by id)
    from (
      select id, (row_number() over (order by id) - 1) / ${ENTRY_SIZE} as part from (${caseIds}) listed (id)
    ) numbered
    group by part
-   returning cardinality(case_ids) as cases`;
+   returning cardinality(stored.case_ids) as cases`;
 
 /** One statement may write several, numbered by `part`. */
 export interface QueueEntry {

@@ -15,7 +15,7 @@ const LATER_ATTEMPTS = prepared(
 
 const CASES = prepared(
   "bring_cases_forward",
-  `insert into case_pokes (merchant_id, id, part, case_ids)
+  `insert into case_pokes as queued (merchant_id, id, part, case_ids)
    select merchant_id, $2::uuid, part, array_agg(id order by id) from (
      select m.id as merchant_id, k.id, (row_number() over (partition by m.id order by k.id) - 1) / 100 as part
      from merchants m
@@ -27,7 +27,7 @@ const CASES = prepared(
        offset 0) k
    ) k
    group by merchant_id, part
-   returning cardinality(case_ids) as cases`,
+   returning cardinality(queued.case_ids) as cases`,
 );
 
 /** Also queues cases opened or stepped while a clock was ahead. Returns the number of each. */

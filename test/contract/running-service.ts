@@ -10,6 +10,7 @@ import pino from "pino";
 import { readSettings, type Settings } from "../../src/config/config.ts";
 import type { Store } from "../../src/process/open-store.ts";
 import { ROLES, start } from "../../src/start.ts";
+import { CITUS_URL, createCitusDatabase } from "../citus/citus-database.ts";
 import { findFreePort } from "../free-port.ts";
 import { exitWhenInterrupted, removeAtExit } from "../test-server.ts";
 import { createCaller } from "./api-caller.ts";
@@ -43,6 +44,7 @@ export async function runService({ clockRate = 1 } = {}): Promise<Service> {
   const webhookCa = join(dataDir, "webhook-ca.pem");
   writeFileSync(webhookCa, endpoint.ca);
   const sparePort = await findFreePort();
+  const citus = CITUS_URL === undefined ? null : await createCitusDatabase(CITUS_URL);
   const { settings, problems } = readSettings(
     {
       DUNLIN_DATA: dataDir,
@@ -50,6 +52,7 @@ export async function runService({ clockRate = 1 } = {}): Promise<Service> {
       DUNLIN_CLOCK_RATE: String(clockRate),
       DUNLIN_WEBHOOK_ALLOW: `127.0.0.1/32:${endpoint.port},127.0.0.1/32:${sparePort}`,
       DUNLIN_WEBHOOK_CA: webhookCa,
+      ...(citus && { DATABASE_URL: citus.url }),
     },
     () => null,
     new Date(),
@@ -77,6 +80,7 @@ export async function runService({ clockRate = 1 } = {}): Promise<Service> {
       // Closed first, so that no attempt delays the stop.
       await endpoint.close();
       await running.stop();
+      await citus?.drop();
       await rm(dataDir, { recursive: true, force: true });
     },
   };
