@@ -15,8 +15,15 @@ export interface HistoryAttempt {
  * Creates the history of a merchant that retries after one to nine days at random, or always after `days`. A customer's money
  * comes a week after the failure, so waiting recovers more. Ordered by invoice, oldest attempt first. The first attempts fail on
  * 150 days from `startMs` on.
+ *
+ * @param gaps  the numbers of days to draw from; with fewer, a strategy is estimated from fewer invoices
  */
-export function createVariedHistory(invoices: number, startMs: number, days?: readonly number[]): HistoryAttempt[] {
+export function createVariedHistory(
+  invoices: number,
+  startMs: number,
+  days?: readonly number[],
+  gaps: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8, 9],
+): HistoryAttempt[] {
   const random = createRandom(11);
   return Array.from({ length: invoices }, (_, n) => {
     const start = startMs + (n % 150) * DAY_MS + 9 * 3_600_000;
@@ -29,7 +36,7 @@ export function createVariedHistory(invoices: number, startMs: number, days?: re
     });
     const attempts = [attempt(0, false)];
     for (let tries = 0, day = 0; tries < 3 && !attempts.at(-1)!.isPaid; tries++) {
-      day += days?.[tries] ?? 1 + Math.floor(random() * 9);
+      day += days?.[tries] ?? gaps[Math.floor(random() * gaps.length)]!;
       attempts.push(attempt(day, random() < (day >= 7 ? 0.5 : 0.1)));
     }
     return attempts;

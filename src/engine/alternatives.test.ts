@@ -7,7 +7,7 @@ import { evaluateSets, findFollowingSlots, planRetries } from "./plan-retries.ts
 
 test("the plan has the same value in both comparisons, and evenly spaced retries beat it only when a time was sampled", () => {
   const kinds = new Map<string, number>();
-  for (let n = 0; n < 400; n++) {
+  for (let n = 0; n < 200; n++) {
     const posterior = buildPosterior(n % 4 === 0 ? "HARD_CARD" : "FUNDS");
     const retryContext = buildRetryContext({
       key: `case-${n}`,
@@ -125,7 +125,7 @@ test("a time is no alternative when it had passed before the decision", () => {
 
 test("the plan limited to as many retries is the best of that size: without a sampled hour, after a sampled time, and at no cost when none is worthwhile", () => {
   const counts = { hourDrawn: 0, drawn: 0, hopeless: 0 };
-  for (let n = 0; n < 600; n++) {
+  for (let n = 0; n < 400; n++) {
     const posterior = buildPosterior(n % 2 === 0 ? "HARD_CARD" : "FUNDS");
     const retryValue = n % 2 === 0 ? { valueAt: () => 1, cost: 0.1 } : buildRetryContext().retryValue;
     const retryContext = buildRetryContext({ key: `case-${n}`, retriesLeft: 8, dollars: 400, retryValue });

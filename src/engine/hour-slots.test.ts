@@ -8,12 +8,13 @@ import { classOf, hourWeight } from "./learned/model-layout.ts";
 import { chanceOf } from "./learned/observe.ts";
 import { MIN_RETRY_GAP_MS } from "./plan-evaluator.ts";
 
-const CASE_COUNT = 2000;
+/** Of shares from a tenth to a half, standard errors are 0.009 to 0.016. */
+const CASE_COUNT = 1000;
 
 /** Chooses a retry for each of many cases that differ only in their ids. */
 const chooseRetries = (model: LearnedModel, posterior = buildPosterior("FUNDS"), rest = {}): (ChosenRetry | null)[] =>
   Array.from({ length: CASE_COUNT }, (_, n) =>
-    chooseRetry(model, posterior, buildRetryContext({ key: `case-${n}`, ...rest })),
+    chooseRetry(model, posterior, buildRetryContext({ key: `case-${n}`, windowEndsAt: START + 14 * DAY, ...rest })),
   );
 
 const slotOf = (at: number) => (new Date(at + 2 * HOUR).getUTCHours() - 1) / 4;
@@ -47,11 +48,12 @@ test("a fifth of decisions samples an hour of the planned day, more often the li
     }
     return model;
   };
+  const isOften = (count: number) => count > 0.015 * CASE_COUNT;
   const alike = drawnBy(trainedModel);
   assert.ok(total(alike) > 0.12 * CASE_COUNT && total(alike) < HOUR_EXPLORATION_RATE * 1.2 * CASE_COUNT, `${alike}`);
-  assert.ok(alike.filter((count) => count > 30).length >= 3, `${alike}`);
+  assert.ok(alike.filter(isOften).length >= 3, `${alike}`);
   const worse = drawnBy(withHours((hour) => (hour === 16 ? -0.15 : 0), 0.01));
-  assert.ok(worse[4]! < 0.4 * Math.min(...worse.filter((_, slot) => slot !== 4 && alike[slot]! > 30)), `${worse}`);
+  assert.ok(worse[4]! < 0.4 * Math.min(...worse.filter((_, slot) => slot !== 4 && isOften(alike[slot]!))), `${worse}`);
   const facts = drawnBy(withHours((hour) => (hour === 12 ? 0.2 : 0), 1e-4));
   assert.equal(total(facts.filter((_, slot) => slot !== 3)), 0, `${facts}`);
 });

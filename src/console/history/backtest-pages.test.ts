@@ -30,7 +30,8 @@ async function shop() {
 }
 
 async function runMerchantLife(merchant: Merchant, invoices: number) {
-  const transactions = createVariedHistory(invoices, Date.UTC(2025, 0, 1)).map(
+  // Of 1000 invoices, a third agrees with a strategy that makes one of these choices, which is enough for an estimate.
+  const transactions = createVariedHistory(invoices, Date.UTC(2025, 0, 1), undefined, [1, 2, 8]).map(
     ({ invoiceId, customerId, at, isPaid, amount }, n): Transaction => ({
       id: `tx_${n}`,
       state: isPaid ? "PAID" : "FAILED",
@@ -52,7 +53,7 @@ async function runMerchantLife(merchant: Merchant, invoices: number) {
 
 test("a form starts a backtest, which runs in its own thread and reports no more than the history shows", async () => {
   const { merchant, browser } = await shop();
-  await runMerchantLife(merchant, 3000);
+  await runMerchantLife(merchant, 1000);
   const owner = await browser("owner");
   const asked = await owner.post("/backtest");
   const path = String(asked.headers.location);

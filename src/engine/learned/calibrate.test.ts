@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { keyedUniform } from "../../../lab/worlds/keyed-uniform.ts";
-import { calibrate, calibrationIndex, learnCalibration } from "./calibrate.ts";
+import { calibrate, calibrationIndex, learnCalibration, newCalibration } from "./calibrate.ts";
 import { type LearnedModel, newLearnedModel } from "./learned-model.ts";
 import { classOf, REASONS } from "./model-layout.ts";
 
@@ -43,9 +43,10 @@ test("a correction follows when the true rate changes", () => {
 });
 
 test("a correction never reverses the order of two probabilities, however few retries there were", () => {
+  const untrained = newLearnedModel();
   for (const retryCount of [1, 5, 20, 100]) {
     for (let run = 0; run < 40; run++) {
-      const model = trainCalibration(newLearnedModel(), LIMIT_RATES, retryCount, run * 1000);
+      const model = trainCalibration({ ...untrained, trim: newCalibration() }, LIMIT_RATES, retryCount, run * 1000);
       let before = 0;
       for (let chance = 0.001; chance < 1; chance += 0.001) {
         const calibrated = calibrate(model, 1, chance);

@@ -88,8 +88,7 @@ const INITIAL_VARIANCES: Readonly<Record<keyof typeof WEIGHT_STARTS, number>> = 
 /** A code mostly affects the best wait: one limit is lifted at midnight, another days later. */
 const CODE_GAP_VARIANCE = 0.02;
 
-/** Assumes only that money is likelier soon after pay, and that a hold blocks every charge until it ends. */
-export function newLearnedModel(): LearnedModel {
+function computeInitialWeights(): Pick<LearnedModel, "mean" | "variance"> {
   const mean = new Float64Array(WEIGHT_COUNT);
   const variance = new Float64Array(WEIGHT_COUNT);
   // Each block overwrites the rest from its start.
@@ -115,6 +114,14 @@ export function newLearnedModel(): LearnedModel {
   mean.fill(-2.3, WEIGHT_STARTS.before, WEIGHT_STARTS.after);
   mean.fill(1, WEIGHT_STARTS.after, WEIGHT_STARTS.never);
   mean[WEIGHT_STARTS.never] = -2.6;
+  return { mean, variance };
+}
+
+/** Computed once: each merchant's model starts with a copy. */
+const INITIAL_WEIGHTS = computeInitialWeights();
+
+/** Assumes only that money is likelier soon after pay, and that a hold blocks every charge until it ends. */
+export function newLearnedModel(): LearnedModel {
   const kinds = new Float64Array(KIND_ROW_COUNT * KIND_COUNT);
   REASONS.forEach((reason, r) => {
     usualKindChances(reason).forEach((share, k) => {
@@ -122,8 +129,8 @@ export function newLearnedModel(): LearnedModel {
     });
   });
   return {
-    mean,
-    variance,
+    mean: INITIAL_WEIGHTS.mean.slice(),
+    variance: INITIAL_WEIGHTS.variance.slice(),
     cycles: usualCycleCounts(CYCLES_STRENGTH),
     countryCycles: new Map(),
     kinds,
@@ -132,7 +139,7 @@ export function newLearnedModel(): LearnedModel {
     seen: new Float64Array(FEATURE_BUCKETS),
     trim: newCalibration(),
     firsts: newFirstRetryCounts(),
-    start: mean.slice(),
+    start: INITIAL_WEIGHTS.mean.slice(),
     strain: newStrain(),
     tries: Float64Array.from(INITIAL_APPROVAL_RATE),
     shortfalls: newShortfalls(),

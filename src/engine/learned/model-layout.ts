@@ -161,6 +161,8 @@ export const WEIGHT_STARTS = {
   row: allocateWeights(ROW_COUNT * ROW_WIDTH),
 } as const;
 export const WEIGHT_COUNT = allocatedCount;
+/** A hypothesis's own weight, its cell, lies before. */
+export const CELL_WEIGHTS_END = WEIGHT_STARTS.firstDate;
 
 /** @param standing  first charges have one set of cells, chosen by `between` */
 export const sincePayCell = (standing: number, between: number, kind: number, bin: number) =>

@@ -1,5 +1,5 @@
 import { HYPOTHESIS_COUNT } from "./hypotheses.ts";
-import { FRESH_TO_SAME_OFFSET, WEIGHT_COUNT } from "./model-layout.ts";
+import { CELL_WEIGHTS_END, FRESH_TO_SAME_OFFSET } from "./model-layout.ts";
 import { CYCLE_COUNT } from "./pay-cycles.ts";
 
 export const MAX_ACTIVE_WEIGHTS = 112;
@@ -45,7 +45,7 @@ export interface Workspace {
   chanceByCell: Float64Array;
   cyclesBefore: Float64Array;
   cyclesAfter: Float64Array;
-  /** Of the log-likelihood. Zero between updates. */
+  /** Of the log-likelihood, by cell. Zero between updates. */
   firstDerivatives: Float64Array;
   secondDerivatives: Float64Array;
   /** Empty between updates. */
@@ -69,8 +69,8 @@ export const newWorkspace = (): Workspace => ({
   chanceByCell: new Float64Array(PAY_CELL_COUNT),
   cyclesBefore: new Float64Array(CYCLE_COUNT),
   cyclesAfter: new Float64Array(CYCLE_COUNT),
-  firstDerivatives: new Float64Array(WEIGHT_COUNT),
-  secondDerivatives: new Float64Array(WEIGHT_COUNT),
+  firstDerivatives: new Float64Array(CELL_WEIGHTS_END),
+  secondDerivatives: new Float64Array(CELL_WEIGHTS_END),
   stiffGroups: [],
 });
 
