@@ -72,6 +72,8 @@ export interface StartOptions {
   loggedProblems?: LoggedProblems | undefined;
   /** Called if the service cannot continue. */
   onFatal(error: Error): void;
+  /** For tests: accepts a database server that may lose acknowledged records. */
+  allowDataLoss?: boolean;
 }
 
 /** Merchants decided at once: one is computed while others wait for the database. */
@@ -115,12 +117,13 @@ interface Signals {
 
 /** Starts the database and the given roles. */
 export async function start(options: StartOptions): Promise<RunningService> {
-  const { settings, roles, log, onFatal } = options;
+  const { settings, roles, log, onFatal, allowDataLoss } = options;
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
   const servesHttp = roles.has("api") || roles.has("console");
-  const store = await openStore(settings, "own", settings.databaseConnections, log, onFatal, () =>
-    checkPortsAreFree(settings, servesHttp),
-  );
+  const store = await openStore(settings, "own", settings.databaseConnections, log, onFatal, {
+    beforeMigrated: () => checkPortsAreFree(settings, servesHttp),
+    allowDataLoss,
+  });
   const stops: Service["stops"] = [];
   const stop = async () => {
     // All at once, because each may need time to finish its work.

@@ -30,7 +30,9 @@ export async function startTestServer(): Promise<TestServer> {
   };
   try {
     // These data need not survive a power failure, and the tests are faster without waiting for the disk.
-    const settings = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "200" };
+    const volatile = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
+    // Autovacuum visits all databases in turn, and most of them are dropped after some seconds.
+    const settings = { ...volatile, autovacuum: "off", max_connections: "200" };
     server = await startEmbedded({ dataDir, log, settings });
     await runOnServer(server.address, `create database ${TEMPLATE_DATABASE}`);
     await migrate(withDatabaseName(server.address, TEMPLATE_DATABASE), log, { allowDataLoss: true });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import pino from "pino";
-import { createTestDatabase } from "../../test/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { testApi, testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
 import { createPasswords } from "../auth/password.ts";
 import { beginSession } from "../auth/sessions.ts";
@@ -33,8 +33,9 @@ export const SAME_ORIGIN = { "sec-fetch-site": "same-origin" };
 
 type Fields = Record<string, string | readonly string[]>;
 
-export async function createTestConsole(over: Partial<ConsoleOptions> = {}) {
-  const database = await createTestDatabase();
+/** @param shared  a database that several consoles use, each with its own merchant; `close` leaves it */
+export async function createTestConsole(over: Partial<ConsoleOptions> = {}, shared?: TestDatabase) {
+  const database = shared ?? (await createTestDatabase());
   const clock = testClock();
   let ids = 0;
   const newId = () => uuidV7(new Date(clock.serviceMs), ids++ % 4096, randomBytes(8));
@@ -145,7 +146,7 @@ export async function createTestConsole(over: Partial<ConsoleOptions> = {}) {
     async close() {
       await api.close();
       await Promise.all([allTenantsDb.close(), tenantDb.close()]);
-      await database.drop();
+      if (!shared) await database.drop();
     },
   };
 }

@@ -109,13 +109,13 @@ test("after the first day only the likeliest time of each 24 hours is compared, 
 test("the answer says that another day is better when a time or an hour was sampled", async () => {
   await enterMerchant({ explore: true });
   const worthMore: boolean[] = [];
-  for (let n = 0; n < 150; n++) {
+  for (let n = 0; n < 60; n++) {
     const [id, customerId] = [`inv_${n}`, `cus_${n}`];
     await stage.invoice({ id, customerId });
     await stage.transaction({ invoiceId: id, customerId, cardFingerprint: `fp_${n}` });
   }
   await stage.decide();
-  for (let n = 0; n < 150; n++) {
+  for (let n = 0; n < 60; n++) {
     const { decisions, answerTo } = await explainInvoice(stage, merchantId, `inv_${n}`);
     const { drawn, hourDrawn } = decisions[0]!.account;
     const answer = answerTo("Why not today?");
@@ -139,7 +139,7 @@ test("the answer says that another day is better when a time or an hour was samp
 
 test("Why this hour? It was sampled, and the answer says so only then", async () => {
   await enterMerchant({ explore: true });
-  const invoices = Array.from({ length: 80 }, (_, n) => `inv_${n}`);
+  const invoices = Array.from({ length: 40 }, (_, n) => `inv_${n}`);
   for (const [n, id] of invoices.entries()) {
     await stage.invoice({ id, customerId: `cus_${n}` });
     await stage.transaction({ invoiceId: id, customerId: `cus_${n}`, cardFingerprint: `fp_${n}` });
@@ -158,7 +158,7 @@ test("Why this hour? It was sampled, and the answer says so only then", async ()
     if (notToday !== "The retry is planned for today.")
       assert.ok(notToday.includes(planned!), `${planned}: ${notToday}`);
   }
-  assert.ok(sampled.length > 0 && sampled.length < 40, `${sampled.length}`);
+  assert.ok(sampled.length > 0 && sampled.length < 20, `${sampled.length}`);
 });
 
 test("Why this hour? Retries are evenly spaced while predictions fail, and the answer says so only then", async () => {

@@ -34,11 +34,17 @@ export interface Store {
   close(): Promise<void>;
 }
 
+interface OpenOptions {
+  /** May throw to leave the database unchanged. */
+  beforeMigrated?(): Promise<void>;
+  /** For tests: accepts a server that may lose acknowledged records. */
+  allowDataLoss?: boolean | undefined;
+}
+
 /**
  * @param mode  `own` for the service, which anchors the clock and keeps the embedded server running; `borrow` for a
  * short command beside it
  * @param onFatal  called if the embedded server died and cannot be restarted
- * @param beforeMigrated  may throw to leave the database unchanged
  */
 export async function openStore(
   settings: Settings,
@@ -46,7 +52,7 @@ export async function openStore(
   connections: number,
   log: Log,
   onFatal: (error: Error) => void,
-  beforeMigrated: () => Promise<void> = async () => {},
+  { beforeMigrated = async () => {}, allowDataLoss = false }: OpenOptions = {},
 ): Promise<Store> {
   ensureFolder(settings.dataDir);
   const embedded = settings.databaseUrl
@@ -60,7 +66,7 @@ export async function openStore(
   try {
     const address: Address = embedded?.address ?? { url: settings.databaseUrl! };
     await beforeMigrated();
-    await migrate(address, log);
+    await migrate(address, log, { allowDataLoss });
     const onError = (error: Error) => log.warn(errorFields(error), "database.connection_lost");
     const owner = open(openDatabase(roleAddresses(address, false).owner, 1, onError));
     const isDistributed = await readIsDistributed(owner);

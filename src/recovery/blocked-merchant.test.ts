@@ -39,7 +39,7 @@ test("a merchant is skipped at once, and the next one processed, when another pr
       const begunMs = performance.now();
       await stage.decide();
       assert.equal((await stage.events()).length, 0);
-      await stage.enter();
+      await stage.enterBeside();
       await stage.invoice();
       await stage.decide();
       assert.equal((await stage.events()).length, 1);

@@ -92,7 +92,7 @@ test("a retry requested by another process does not delay other customers", asyn
 test("several merchants are decided at the same time, and every due one gets its turn", async () => {
   const merchants: Merchant[] = [];
   for (let n = 0; n < 9; n++) {
-    merchants.push(await stage.enter());
+    merchants.push(await stage.enterBeside());
     await stage.invoice();
   }
   let most = 0;

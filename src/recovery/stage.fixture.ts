@@ -106,6 +106,12 @@ const INSERT_LEARNED = prepared(
    values ($1, '2026-01-01', $1, $3, 1, $2)`,
 );
 
+/** Otherwise each test would also decide all cases of the tests before it. */
+const FORGET_DUE = [
+  prepared("test_forget_due", "delete from due_cases"),
+  prepared("test_forget_pokes", "delete from case_pokes"),
+];
+
 const SELECT_OUT_OF_ORDER = prepared(
   "test_out_of_order",
   "select id from recovery_actions where executed_at < created_at or updated_at < executed_at or updated_at < created_at",
@@ -155,8 +161,13 @@ export async function openStage() {
     },
     ports,
     now: () => now,
-    /** Starts over at START with another merchant. */
+    /** Starts over at START with another merchant. Cases of earlier merchants are not decided any more. */
     async enter(withEndpoint = true, settings: MerchantSettings = {}) {
+      for (const statement of FORGET_DUE) await db.run(statement);
+      return await stage.enterBeside(withEndpoint, settings);
+    },
+    /** Like `enter`, but cases of earlier merchants are still decided. */
+    async enterBeside(withEndpoint = true, settings: MerchantSettings = {}) {
       now = START;
       const endpoint = {
         webhookUrl: "https://shop.example/hooks",

@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => database.drop());
 
-const MERCHANTS = 200;
+const MERCHANTS = 60;
 const CASES_MAX = 30;
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -165,7 +165,7 @@ function sumRows(cases: readonly StoredCase[], dimension: SumDimension, bounds: 
 
 const sorted = (sums: readonly RecoverySum[]) => sums.map((sum) => JSON.stringify(sum, Object.keys(sum).sort())).sort();
 
-test("sums equal the rows behind them on 200 random merchants, in every dimension, across time zones and changes of clocks", async () => {
+test("sums equal the rows behind them on 60 random merchants, in every dimension, across time zones and changes of clocks", async () => {
   let compared = 0;
   for (let number = 1; number <= MERCHANTS; number++) {
     const { merchantId, cases } = await fillMerchant(number);
@@ -184,7 +184,7 @@ test("sums equal the rows behind them on 200 random merchants, in every dimensio
       );
     }
   }
-  assert.ok(compared > 5_000, `${compared} sums`);
+  assert.ok(compared > 1_500, `${compared} sums`);
 });
 
 test("an amount beyond the range of a number is summed exactly", async () => {

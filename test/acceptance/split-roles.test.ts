@@ -13,6 +13,7 @@ import { createCaller } from "../contract/api-caller.ts";
 import { openShop } from "../contract/contract-shop.ts";
 import { eventually } from "../contract/running-service.ts";
 import { answerInOrder, startWebhookEndpoint } from "../contract/webhook-endpoint.ts";
+import { createTestDatabase } from "../database.ts";
 import { databaseUrlOf } from "../database-url.ts";
 import { findFreePort } from "../free-port.ts";
 import { exitWhenInterrupted, removeAtExit } from "../test-server.ts";
@@ -25,19 +26,19 @@ exitWhenInterrupted();
 const caFile = join(folder, "webhook-ca.pem");
 writeFileSync(caFile, endpoint.ca);
 const SECRET_KEY = randomBytes(32).toString("base64");
+const database = await createTestDatabase();
 const running: RunningService[] = [];
 after(async () => {
   await endpoint.close();
-  // The first one owns the database.
-  await Promise.all(running.slice(1).map((each) => each.stop()));
-  await running[0]?.stop();
+  await Promise.all(running.map((each) => each.stop()));
+  await database.drop();
   await rm(folder, { recursive: true, force: true });
 });
 
 async function startWithRoles(...roles: Role[]) {
   const { settings, problems } = readSettings(
     {
-      ...(running[0] && { DATABASE_URL: databaseUrlOf(running[0].store.address) }),
+      DATABASE_URL: databaseUrlOf(database.address),
       DUNLIN_DATA: folder,
       DUNLIN_SECRET_KEY: SECRET_KEY,
       DUNLIN_PORT: String(await findFreePort()),
@@ -49,7 +50,8 @@ async function startWithRoles(...roles: Role[]) {
   );
   assert.deepEqual(problems, []);
   const log = pino({ level: "silent" });
-  const one = await start({ settings, roles: new Set(roles), log, onFatal: (error) => assert.fail(error) });
+  const onFatal = (error: Error) => assert.fail(error);
+  const one = await start({ settings, roles: new Set(roles), log, onFatal, allowDataLoss: true });
   running.push(one);
   return { ...one, settings };
 }

@@ -18,7 +18,7 @@ const NODES = prepared(
 );
 
 /** Creates a database on every server of the cluster, with the tables spread by merchant. */
-export async function createCitusDatabase(clusterUrl: string): Promise<{ url: string; drop(): Promise<void> }> {
+export async function createCitusDatabase(clusterUrl: string): Promise<{ address: { url: string }; drop(): Promise<void> }> {
   const nodes = await onDatabase(clusterUrl, async (connection) => (await connection.run<Node>(NODES)).rows);
   const name = `test_${randomBytes(8).toString("hex")}`;
   const urlOf = ({ host, port, isCoordinator }: Node, database: string) => {
@@ -50,7 +50,7 @@ export async function createCitusDatabase(clusterUrl: string): Promise<{ url: st
   });
   await migrate({ url }, pino({ level: "error" }), { allowDataLoss: true, distribute: true });
   return {
-    url,
+    address: { url },
     async drop() {
       for (const node of nodes)
         await onDatabase(urlOf(node, maintenance), (connection) =>

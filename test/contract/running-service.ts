@@ -11,6 +11,8 @@ import { readSettings, type Settings } from "../../src/config/config.ts";
 import type { Store } from "../../src/process/open-store.ts";
 import { ROLES, start } from "../../src/start.ts";
 import { CITUS_URL, createCitusDatabase } from "../citus/citus-database.ts";
+import { createTestDatabase } from "../database.ts";
+import { databaseUrlOf } from "../database-url.ts";
 import { findFreePort } from "../free-port.ts";
 import { exitWhenInterrupted, removeAtExit } from "../test-server.ts";
 import { createCaller } from "./api-caller.ts";
@@ -35,7 +37,10 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** Starts the service as `dunlin serve` does, over HTTPS on a free port, with a database in a new data folder. */
+/**
+ * Starts the service as `dunlin serve` does, over HTTPS on a free port. Its database is one of the tests' server, because a
+ * server of its own takes 2 s of CPU to set up.
+ */
 export async function runService({ clockRate = 1 } = {}): Promise<Service> {
   const dataDir = await mkdtemp(join(tmpdir(), "dunlin-contract-"));
   removeAtExit(dataDir);
@@ -44,15 +49,16 @@ export async function runService({ clockRate = 1 } = {}): Promise<Service> {
   const webhookCa = join(dataDir, "webhook-ca.pem");
   writeFileSync(webhookCa, endpoint.ca);
   const sparePort = await findFreePort();
-  const citus = CITUS_URL === undefined ? null : await createCitusDatabase(CITUS_URL);
+  const database = CITUS_URL === undefined ? await createTestDatabase() : await createCitusDatabase(CITUS_URL);
   const { settings, problems } = readSettings(
     {
       DUNLIN_DATA: dataDir,
+      DATABASE_URL: databaseUrlOf(database.address),
       DUNLIN_PORT: String(await findFreePort()),
       DUNLIN_CLOCK_RATE: String(clockRate),
+      DUNLIN_CLOCK_RATE_CONFIRM: "yes",
       DUNLIN_WEBHOOK_ALLOW: `127.0.0.1/32:${endpoint.port},127.0.0.1/32:${sparePort}`,
       DUNLIN_WEBHOOK_CA: webhookCa,
-      ...(citus && { DATABASE_URL: citus.url }),
     },
     () => null,
     new Date(),
@@ -60,8 +66,10 @@ export async function runService({ clockRate = 1 } = {}): Promise<Service> {
   assert.deepEqual(problems, []);
   const onFatal = (error: Error) => assert.fail(error);
   const log = pino({ level: "silent" });
-  const running = await start({ settings, roles: new Set(ROLES), log, onFatal }).catch(async (error) => {
+  const roles = new Set(ROLES);
+  const running = await start({ settings, roles, log, onFatal, allowDataLoss: true }).catch(async (error) => {
     await endpoint.close();
+    await database.drop();
     throw error;
   });
   const ca = readFileSync(running.caPath!, "utf8");
@@ -80,7 +88,7 @@ export async function runService({ clockRate = 1 } = {}): Promise<Service> {
       // Closed first, so that no attempt delays the stop.
       await endpoint.close();
       await running.stop();
-      await citus?.drop();
+      await database.drop();
       await rm(dataDir, { recursive: true, force: true });
     },
   };

@@ -4,26 +4,38 @@ import { join } from "node:path";
 import { setDefaultCACertificates } from "node:tls";
 import { createSelfSignedCertificate } from "../self-signed-certificate.ts";
 
-export interface OidcProviderOptions {
-  client: { id: string; secret: string; redirectUri: string; auth: "client_secret_basic" | "client_secret_post" };
+export interface ProviderTimes {
   /** How far its clock is ahead of ours. */
   clockOffMs: number;
   /** Lifetime of its ID tokens. */
   idTokenS: number;
 }
 
+export interface OidcProviderOptions extends ProviderTimes {
+  client: { id: string; secret: string; redirectUri: string; auth: "client_secret_basic" | "client_secret_post" };
+}
+
 const CLIENT = { id: "dunlin", secret: "s3cret: of a /client", auth: "client_secret_basic" } as const;
+
+export const USUAL_TIMES: ProviderTimes = { clockOffMs: 0, idTokenS: 600 };
 
 /** Starts an OpenID provider over HTTPS on loopback, which this process trusts. */
 export async function startOidcProvider(redirectUri: string, over: Partial<OidcProviderOptions> = {}) {
   const tls = await createSelfSignedCertificate();
   setDefaultCACertificates([tls.cert]);
-  const options = { tls, client: { ...CLIENT, redirectUri }, clockOffMs: 0, idTokenS: 600, ...over };
+  const options = { tls, client: { ...CLIENT, redirectUri }, ...USUAL_TIMES, ...over };
   const child = fork(join(import.meta.dirname, "provider-process.ts"), [JSON.stringify(options)], {
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
   const [issuer] = (await once(child, "message")) as [string];
-  return { issuer, stop: () => stopProvider(child) };
+  return {
+    issuer,
+    async setTimes(times: ProviderTimes) {
+      child.send(times);
+      await once(child, "message");
+    },
+    stop: () => stopProvider(child),
+  };
 }
 
 async function stopProvider(child: ChildProcess) {

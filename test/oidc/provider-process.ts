@@ -3,13 +3,18 @@
 import { once } from "node:events";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import type { OidcProviderOptions } from "./identity-provider.ts";
+import type { OidcProviderOptions, ProviderTimes } from "./identity-provider.ts";
 
-const { tls, client, clockOffMs, idTokenS }: OidcProviderOptions & { tls: { cert: string; key: string } } = JSON.parse(
+const { tls, client, ...given }: OidcProviderOptions & { tls: { cert: string; key: string } } = JSON.parse(
   process.argv[2]!,
 );
+let times: ProviderTimes = given;
+process.on("message", (changed: ProviderTimes) => {
+  times = changed;
+  process.send!("changed");
+});
 const realNow = Date.now;
-Date.now = () => realNow() + clockOffMs;
+Date.now = () => realNow() + times.clockOffMs;
 const { Provider } = await import("oidc-provider");
 
 const server = createServer(tls).listen(0, "127.0.0.1");
@@ -28,7 +33,7 @@ const provider = new Provider(issuer, {
   clientAuthMethods: [client.auth],
   pkce: { required: () => true },
   claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
-  ttl: { IdToken: idTokenS, AccessToken: 600, Grant: 600, Interaction: 600, Session: 600 },
+  ttl: { IdToken: () => times.idTokenS, AccessToken: 600, Grant: 600, Interaction: 600, Session: 600 },
   cookies: { keys: ["of a test"] },
   // The same person can have other claims the next time.
   subjectTypes: ["pairwise"],

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
+import { after, before, beforeEach, test } from "node:test";
+import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { startMailServer } from "../../../test/mail-server.ts";
 import { testMerchant } from "../../api/api.fixture.ts";
 import { createMailer } from "../../auth/mail.ts";
@@ -8,10 +9,15 @@ import { writeAuditEntry } from "../../tables/audit-log.ts";
 import { membersOf } from "../../tables/members.ts";
 import { createTestConsole, PASSWORD, type TestConsole } from "../console.fixture.ts";
 
+let database: TestDatabase;
 let at: TestConsole;
-beforeEach(async () => {
-  at = await createTestConsole();
+before(async () => {
+  database = await createTestDatabase();
 });
+beforeEach(async () => {
+  at = await createTestConsole({}, database);
+});
+after(() => database.drop());
 const close = () => at.close();
 
 const roles = async () =>
