@@ -93,6 +93,10 @@ suite("manifests of Kubernetes", () => {
     }
   });
 
+  test("no pod gets variables that Kubernetes makes of its services, because Dunlin refuses unknown settings", () => {
+    for (const each of byKind("Deployment")) assert.equal(podOf(each).spec.enableServiceLinks, false);
+  });
+
   test("settings and metrics exist, and ports agree", () => {
     for (const { data, stringData } of all)
       for (const name of Object.keys({ ...data, ...stringData })) assert.ok(settings.has(name), name);
