@@ -18,7 +18,9 @@ const NODES = prepared(
 );
 
 /** Creates a database on every server of the cluster, with the tables spread by merchant. */
-export async function createCitusDatabase(clusterUrl: string): Promise<{ address: { url: string }; drop(): Promise<void> }> {
+export async function createCitusDatabase(
+  clusterUrl: string,
+): Promise<{ address: { url: string }; drop(): Promise<void> }> {
   const nodes = await onDatabase(clusterUrl, async (connection) => (await connection.run<Node>(NODES)).rows);
   const name = `test_${randomBytes(8).toString("hex")}`;
   const urlOf = ({ host, port, isCoordinator }: Node, database: string) => {
