@@ -2,7 +2,7 @@ import type { Command } from "./command.ts";
 
 export const COMMAND_GROUPS: readonly [title: string, prefix: RegExp][] = [
   ["Run", /^(serve|demo|doctor|trust)$/],
-  ["Database", /^(backup|restore|move)$|^(secret-key|erase) /],
+  ["Database", /^(migrate|backup|restore|move)$|^(secret-key|erase) /],
   ["Merchants, people and keys", /^(merchant|key) |^invite$/],
   ["Requests, import and export", /^request |^(import|export)$/],
   ["Attention, analytics and notifications", /^(attention|analytics|mcp)$|^notifications /],
