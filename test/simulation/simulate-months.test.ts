@@ -1,8 +1,0 @@
-import { test } from "node:test";
-import { checkYear } from "./check-year.fixture.ts";
-
-test("every invariant holds through months in which the static engine decides", (t) =>
-  checkYear(t, { seed: 3, customers: 5, days: 60, pushTransactions: true, engine: "static" }));
-
-test("every invariant holds through months in which the learned engine decides", (t) =>
-  checkYear(t, { seed: 4, customers: 3, days: 60, pushTransactions: true, engine: "learned" }));
