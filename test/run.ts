@@ -1,5 +1,7 @@
 // `npm test`: runs all test files, or those given as arguments, against one shared server. Files `x.world.test.ts` and
 // `x.installation.test.ts` take longer. They run only with --proof world or --proof installation (worlds.ts, installations.ts).
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { globSync, mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -60,6 +62,8 @@ const interrupted = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => interrupted.abort());
 if (!values.proof) setTimeout(() => interrupted.abort(), RUN_TIMEOUT_MS).unref();
 
+// The checks need little memory and no server, so they run beside the tests.
+const checks = patterns.length === 0 && !values.proof ? runChecks() : Promise.resolve(true);
 // Copying a database takes 20 ms in memory, and up to 400 ms on a disk.
 if (process.env.TMPDIR === undefined && hasMemoryFolder()) process.env.TMPDIR = MEMORY_FOLDER;
 const server = await startTestServer();
@@ -82,7 +86,15 @@ try {
 } finally {
   await server.stop();
 }
+if (!(await checks)) exitCode = 1;
 process.exit(exitCode);
+
+/** `npm run check`, which prints what it finds. Returns whether all is well. */
+async function runChecks(): Promise<boolean> {
+  const child = spawn(process.execPath, [join(ROOT, "test/check.ts")], { cwd: ROOT, stdio: "inherit" });
+  const [code] = (await once(child, "close")) as [number | null];
+  return code === 0;
+}
 
 function hasMemoryFolder(): boolean {
   try {
