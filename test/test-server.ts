@@ -32,7 +32,8 @@ export async function startTestServer(): Promise<TestServer> {
     // These data need not survive a power failure, and the tests are faster without waiting for the disk.
     const volatile = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
     // Autovacuum visits all databases in turn, and most of them are dropped after some seconds.
-    const settings = { ...volatile, autovacuum: "off", max_connections: "200" };
+    const short = { wal_level: "minimal", max_wal_senders: "0", max_wal_size: "8GB", bgwriter_lru_maxpages: "0" };
+    const settings = { ...volatile, ...short, autovacuum: "off", max_connections: "200" };
     server = await startEmbedded({ dataDir, log, settings });
     await runOnServer(server.address, `create database ${TEMPLATE_DATABASE}`);
     await migrate(withDatabaseName(server.address, TEMPLATE_DATABASE), log, { allowDataLoss: true });
