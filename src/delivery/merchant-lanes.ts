@@ -33,7 +33,7 @@ export function createLanes(db: Database, log: Log, secretKeys: SecretKeys, mono
   }
 
   /** Reads all once a minute, because a mark is meaningless after a database restore. */
-  async function read(): Promise<{ merchants: Merchant[]; mark: string }> {
+  async function read(): Promise<{ merchants: Merchant[]; mark: string | null }> {
     if (mark !== null && monotonicMs() - allReadAt < FULL_REFRESH_MS) return changedMerchants(db, mark);
     const newMark = await readChangeMark(db);
     const merchants = await listMerchants(db);

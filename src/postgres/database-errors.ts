@@ -5,6 +5,10 @@ export function sqlState(error: unknown): string | undefined {
   return typeof code === "string" && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code) ? code : undefined;
 }
 
+/** The table that a database error names. Citus names the part of a table, such as invoices_102008. */
+export const tableOf = (error: unknown): string | undefined =>
+  (error as { table?: string } | null)?.table?.replace(/_\d+$/, "");
+
 /** Whether the database was unreachable or overloaded, so that the same call may succeed later. */
 export function isOutage(error: unknown): boolean {
   if (isSilentOutage(error)) return true;

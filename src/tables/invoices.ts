@@ -14,7 +14,7 @@ import {
 } from "../postgres/batch-sql.ts";
 import { encodeTextArray } from "../postgres/binary-array.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
-import { sqlState } from "../postgres/database-errors.ts";
+import { sqlState, tableOf } from "../postgres/database-errors.ts";
 import { enqueueSql, MAX_OPEN_CASES_PER_CUSTOMER } from "./reevaluation-queue.ts";
 
 const RECORD_COLUMNS: readonly Column<Invoice>[] = [
@@ -77,11 +77,6 @@ const INSERT_NEW = prepared(
          ) open
        ) <= ${MAX_OPEN_CASES_PER_CUSTOMER}
        and not exists (select from transactions where merchant_id = $1 and invoice_id = other.id offset 0)
-       and not exists (
-         select from invoices
-         where merchant_id = $1 and id = other.id
-           and case when other.is_paid then state = 'PAID' else state in ('UNPAID', 'PARTIALLY_PAID') end
-         offset 0)
    ), queued as (
      ${enqueueSql("select case_id from affected", "$13")}
    )
@@ -107,7 +102,7 @@ export async function insertNewInvoices(
 }
 
 export const isDuplicateInsert = (error: unknown) =>
-  sqlState(error) === UNIQUE_VIOLATION && (error as { table?: string }).table === "invoices";
+  sqlState(error) === UNIQUE_VIOLATION && tableOf(error) === "invoices";
 
 const STATES = stateArray(INVOICE_STATE_ORDER);
 /** A partly paid invoice's version may state the amount left as the total. */
@@ -121,7 +116,9 @@ const HAS_AMOUNT_LEFT = `excluded.state = 'PARTIALLY_PAID' and excluded.amount_d
 // rows.
 const UPSERT = prepared(
   "upsert_invoices",
-  `with changed as (
+  `with before as materialized (
+     select id, state from invoices where merchant_id = $1 and id = any($2::text[])
+   ), changed as (
      insert into invoices as stored (
        merchant_id, id, state, customer_id, subscription_id, business_entity, amount, amount_due, currency, created_at,
        integration_type, updated_at, version_at, unpaid_since)
@@ -192,10 +189,9 @@ const UPSERT = prepared(
        ) <= ${MAX_OPEN_CASES_PER_CUSTOMER}
        and not exists (select from transactions where merchant_id = $1 and invoice_id = other.id offset 0)
        and not exists (
-         select from invoices
-         where merchant_id = $1 and id = other.id
-           and case when other.is_paid then state = 'PAID' else state in ('UNPAID', 'PARTIALLY_PAID') end
-         offset 0)
+         select from before
+         where id = other.id
+           and case when other.is_paid then state = 'PAID' else state in ('UNPAID', 'PARTIALLY_PAID') end)
    ), queued as (
      ${enqueueSql("select case_id from affected", "$14")}
    )

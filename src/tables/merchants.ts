@@ -55,22 +55,30 @@ export async function listMerchants(tx: Tx) {
   return (await tx.run<Merchant>(LIST)).rows;
 }
 
-const CHANGE_MARK = prepared("merchants_mark", "select pg_snapshot_xmin(pg_current_snapshot())::text as mark");
+// Null with Citus: rows on other servers have the transaction ids of those.
+const CHANGE_MARK = prepared(
+  "merchants_mark",
+  `select case when to_regclass('pg_catalog.pg_dist_partition') is null
+     then pg_snapshot_xmin(pg_current_snapshot())::text end as mark`,
+);
 // Transaction ids wrap around at 32 bits: a later one follows within half of that range.
 const CHANGED = prepared(
   "changed_merchants",
   `${SELECT} where ((xmin::text::bigint - $1::bigint) & 4294967295) < 2147483648 order by id`,
 );
 
-/** Since `mark`; with the next mark. */
-export async function changedMerchants(tx: Tx, mark: string): Promise<{ merchants: Merchant[]; mark: string }> {
+/** Those that changed since `mark`, and all without one; with the next mark. */
+export async function changedMerchants(
+  tx: Tx,
+  mark: string | null,
+): Promise<{ merchants: Merchant[]; mark: string | null }> {
   const next = await readChangeMark(tx);
   return { merchants: (await tx.run<Merchant>(CHANGED, [mark])).rows, mark: next };
 }
 
-/** Every later change is found after it. */
-export const readChangeMark = async (tx: Tx): Promise<string> =>
-  (await tx.run<{ mark: string }>(CHANGE_MARK)).rows[0]!.mark;
+/** Every later change is found after it. Null: changes cannot be found, and all merchants have to be read. */
+export const readChangeMark = async (tx: Tx): Promise<string | null> =>
+  (await tx.run<{ mark: string | null }>(CHANGE_MARK)).rows[0]!.mark;
 
 const INSERT = prepared(
   "insert_merchant",

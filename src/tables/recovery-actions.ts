@@ -78,7 +78,7 @@ const UNCHANGED = ["id", "case_id", "created_at", "integration_type"];
 const UPDATED = NAMES.filter((name) => !UNCHANGED.includes(name));
 const UPDATE = prepared(
   "update_recovery_actions",
-  `with before as (
+  `with before as materialized (
      select facets, executed_at from recovery_actions where merchant_id = $1 and id = any($2::uuid[])
    ), after as (
      update recovery_actions stored set ${UPDATED.map((name) => `${name} = actions.${name}`).join(", ")}

@@ -84,7 +84,7 @@ const SAVE = prepared(
   "save_case_traits",
   `with saved as materialized (
      select id, ${TRAIT_NAMES}, tries::int2[] as tries from unnest(${arrayParameters(SAVED, 2)}) as saved (${columnNames(SAVED)})
-   ), before as (
+   ), before as materialized (
      select id, ${SUMMED} from cases where merchant_id = $1 and id = any($2::uuid[]) and counted is not null
    ), after as (
      update cases set (${TRAIT_NAMES}, tries, counted, counted_amount) =
