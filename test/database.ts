@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { after } from "node:test";
 import { type Address, type Database, openDatabase, prepared } from "../src/postgres/database.ts";
+import { CITUS_URL, createCitusDatabase } from "./citus/citus-database.ts";
 import {
   exitWhenInterrupted,
   runOnServer,
@@ -44,6 +45,7 @@ export interface TestDatabase {
 export async function createTestDatabase(): Promise<TestDatabase> {
   openDatabaseCount++;
   try {
+    if (CITUS_URL !== undefined) return await createDatabaseOnCitus(CITUS_URL);
     const server = await serverAddress();
     const name = `test_${randomBytes(8).toString("hex")}`;
     await runOnServer(server, `create database ${name} template ${TEMPLATE_DATABASE} strategy file_copy`);
@@ -66,6 +68,25 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     openDatabaseCount--;
     throw error;
   }
+}
+
+/** The same on the cluster that the tests were given. */
+async function createDatabaseOnCitus(clusterUrl: string): Promise<TestDatabase> {
+  const created = await createCitusDatabase(clusterUrl);
+  const address = { ...created.address, isDistributed: true };
+  const db = openDatabase(address, 5, () => {});
+  let dropped = false;
+  return {
+    db,
+    address,
+    async drop() {
+      if (dropped) return;
+      dropped = true;
+      await db.close();
+      await created.drop();
+      openDatabaseCount--;
+    },
+  };
 }
 
 const LOCK_WAITS = prepared(

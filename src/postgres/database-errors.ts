@@ -5,9 +5,12 @@ export function sqlState(error: unknown): string | undefined {
   return typeof code === "string" && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code) ? code : undefined;
 }
 
-/** The table that a database error names. Citus names the part of a table, such as invoices_102008. */
-export const tableOf = (error: unknown): string | undefined =>
-  (error as { table?: string } | null)?.table?.replace(/_\d+$/, "");
+/**
+ * Whether a statement failed because a row with this key exists. Citus names the key of a table's part, such as
+ * invoices_pkey_102008, and only in the message.
+ */
+export const isDuplicateOf = (key: string, error: unknown): boolean =>
+  sqlState(error) === "23505" && new RegExp(`\\b${key}(_\\d+)?\\b`).test((error as Error).message);
 
 /** Whether the database was unreachable or overloaded, so that the same call may succeed later. */
 export function isOutage(error: unknown): boolean {

@@ -140,7 +140,7 @@ export function createPool(address: Address, connections: number, onError: (erro
 /** A process that hangs in a transaction must release its locks. */
 const IDLE_TRANSACTION_TIMEOUT_MS = 30_000;
 /** Callers retry later and work on something else meanwhile. */
-const LOCK_TIMEOUT_MS = 10_000;
+export const LOCK_TIMEOUT_MS = 10_000;
 
 /** Ends sessions of processes that hang in a transaction, and, by TCP probes, of hosts that vanished. */
 const SESSION_TIMEOUTS = [

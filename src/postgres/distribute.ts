@@ -1,5 +1,5 @@
-import { type Connection, prepared, type Tx } from "./database.ts";
-import { listRoleStatements } from "./roles.ts";
+import { type Connection, LOCK_TIMEOUT_MS, prepared, type Tx } from "./database.ts";
+import { DATABASE_ROLES, listRoleStatements } from "./roles.ts";
 
 /** The database cannot be spread over several servers as it is. */
 export class CannotDistribute extends Error {}
@@ -8,7 +8,7 @@ export class CannotDistribute extends Error {}
  * They stay on the coordinator: few rows that are found by a key of their own, locked for several merchants at once, joined with
  * people, or guarded by a rule of PostgreSQL.
  */
-const COORDINATOR_TABLES = [
+export const COORDINATOR_TABLES = [
   "api_keys",
   "audit_log",
   "invites",
@@ -89,7 +89,10 @@ export async function distributeTables(connection: Connection): Promise<string[]
 async function prepareFirstTime(connection: Connection) {
   const run = (text: string) => runOrRefuse(connection, text);
   const database = (await connection.run<{ name: string }>(DATABASE_NAME)).rows[0]!.name;
-  for (const role of ["dunlin_api", "dunlin_worker"]) await run(`alter role ${role} login`);
+  for (const role of DATABASE_ROLES) {
+    await run(`alter role ${role} login`);
+    await run(`alter role ${role} in database ${database} set lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  }
   await run(`alter role dunlin_worker in database ${database} set dunlin.every_merchant = 'on'`);
   // A table on the coordinator cannot refer to one that is spread. The deletion of a merchant names these tables itself.
   const { rows } = await connection.run<{ table: string; name: string }>(REFERENCES_TO_MERCHANTS, [COORDINATOR_TABLES]);

@@ -35,7 +35,7 @@ export function roleAddresses(address: Address, usable: boolean): RoleAddresses 
   if (address.isDistributed) {
     return {
       api: session(...as("dunlin_api"), SETTINGS_REACH_SERVERS),
-      worker: session(...as("dunlin_worker"), EVERY_MERCHANT),
+      worker: session(...as("dunlin_worker"), EVERY_MERCHANT, SETTINGS_REACH_SERVERS),
       owner: session(EVERY_MERCHANT),
     };
   }

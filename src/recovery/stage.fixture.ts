@@ -94,10 +94,13 @@ const DELETE_DELIVERIES = prepared(
   "test_delivered",
   `with gone as (delete from deliveries where merchant_id = $1 returning event_id, round),
      logged as (insert into delivery_attempts (merchant_id, event_id, round, number, started_at, ended_at, duration_ms, ends, status)
-       select $1, event_id, round, $3::int2, $2::timestamptz, $2::timestamptz, 5, case when $3 = 1 then 'delivered' else 'exhausted' end, 200 from gone),
-     marked as (update events set exhausted_at = $2 from gone where $3 > 1 and merchant_id = $1 and id = gone.event_id)
-   insert into case_pokes (merchant_id, id, part, case_ids)
-     select merchant_id, $4, 0, array_agg(id) from cases where merchant_id = $1 group by 1`,
+       select $1, event_id, round, $3::int2, $2::timestamptz, $2::timestamptz, 5, case when $3 = 1 then 'delivered' else 'exhausted' end, 200 from gone)
+   update events set exhausted_at = $2 from gone where $3 > 1 and merchant_id = $1 and id = gone.event_id`,
+);
+const POKE_CASES = prepared(
+  "test_delivered_cases",
+  `insert into case_pokes (merchant_id, id, part, case_ids)
+   select merchant_id, $2::uuid, 0, array_agg(id) from cases where merchant_id = $1 group by 1`,
 );
 
 const INSERT_LEARNED = prepared(
@@ -147,6 +150,12 @@ export async function openStage() {
     assert.ok(Array.isArray(parsed), JSON.stringify(parsed));
     return parsed as ProposedRule[];
   };
+  /** Ends all deliveries after so many attempts: one is a success. */
+  const endDeliveries = (attempts: number) =>
+    db.transaction(async (tx) => {
+      await tx.run(DELETE_DELIVERIES, [merchant.id, now, attempts]);
+      await tx.run(POKE_CASES, [merchant.id, ports.newId()]);
+    });
   const requests = () => ({ db, ports, log, onEvents() {}, onWithdrawn() {} });
   const stage = {
     ...database,
@@ -260,7 +269,7 @@ export async function openStage() {
       changeRecoveryRules(db, merchant.id, parseRules(rules), COMMAND_LINE_ACTOR, ports),
     testRules: (...rules: RuleJson[]) => testRules(db, merchant.id, parseRules(rules)),
     /** Marks every waiting event as delivered. */
-    deliver: () => db.run(DELETE_DELIVERIES, [merchant.id, now, 1, ports.newId()]),
+    deliver: () => endDeliveries(1),
     /** Sends due events with this function. */
     async send(send: Send) {
       const deliverer = createDeliverer({ db, ports, log, secretKeys: SECRET_KEYS, owner: randomUUID(), send });
@@ -268,7 +277,7 @@ export async function openStage() {
       await deliverer.stop(0);
     },
     /** Marks every waiting event as exhausted. */
-    exhaust: () => db.run(DELETE_DELIVERIES, [merchant.id, now, 6, ports.newId()]),
+    exhaust: () => endDeliveries(6),
     /** Replays one event, if allowed. */
     async replay(eventId: string): Promise<ReplayVerdict> {
       const { replayed, skipped } = await replayExhausted(db, merchant.id, { eventIds: [eventId] }, ports);

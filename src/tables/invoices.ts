@@ -14,7 +14,7 @@ import {
 } from "../postgres/batch-sql.ts";
 import { encodeTextArray } from "../postgres/binary-array.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
-import { sqlState, tableOf } from "../postgres/database-errors.ts";
+import { isDuplicateOf } from "../postgres/database-errors.ts";
 import { enqueueSql, MAX_OPEN_CASES_PER_CUSTOMER } from "./reevaluation-queue.ts";
 
 const RECORD_COLUMNS: readonly Column<Invoice>[] = [
@@ -82,7 +82,6 @@ const INSERT_NEW = prepared(
    )
    select not found as "areNew" from existing`,
 );
-const UNIQUE_VIOLATION = "23505";
 
 /**
  * All, or nothing if one exists. Half the work of an upsert, because it needs no speculative insertion.
@@ -101,8 +100,7 @@ export async function insertNewInvoices(
   return (await tx.run<{ areNew: boolean }>(INSERT_NEW, values)).rows[0]!.areNew;
 }
 
-export const isDuplicateInsert = (error: unknown) =>
-  sqlState(error) === UNIQUE_VIOLATION && tableOf(error) === "invoices";
+export const isDuplicateInsert = (error: unknown) => isDuplicateOf("invoices_pkey", error);
 
 const STATES = stateArray(INVOICE_STATE_ORDER);
 /** A partly paid invoice's version may state the amount left as the total. */

@@ -15,7 +15,8 @@ const ADVANCE = prepared(
      set last_at = greatest(excluded.last_at, (merchant_clocks.last_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
    returning last_at as at`,
 );
-const SET_LOCK_TIMEOUT = prepared("merchant_clock_wait", "select set_config('lock_timeout', $1, true)");
+/** Citus passes only this form on to the merchant's server. */
+const setLockTimeout = (waitMs: number) => prepared("", `set local lock_timeout = ${Math.round(waitMs)}`);
 
 /**
  * `now`, or just after the latest listed row. Locks the clock until the commit: times are in commit order, and a reader of one
@@ -26,7 +27,7 @@ const SET_LOCK_TIMEOUT = prepared("merchant_clock_wait", "select set_config('loc
  */
 export async function advanceMerchantClock(tx: Tx, merchantId: string, now: Date, waitMs?: number): Promise<Date> {
   const [, { rows }] = await Promise.all([
-    waitMs === undefined ? null : tx.run(SET_LOCK_TIMEOUT, [`${waitMs}`]),
+    waitMs === undefined ? null : tx.run(setLockTimeout(waitMs)),
     tx.run<{ at: Date }>(ADVANCE, [merchantId, now]),
   ]);
   return rows[0]!.at;

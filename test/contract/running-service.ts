@@ -10,7 +10,6 @@ import pino from "pino";
 import { readSettings, type Settings } from "../../src/config/config.ts";
 import type { Store } from "../../src/process/open-store.ts";
 import { ROLES, start } from "../../src/start.ts";
-import { CITUS_URL, createCitusDatabase } from "../citus/citus-database.ts";
 import { createTestDatabase } from "../database.ts";
 import { databaseUrlOf } from "../database-url.ts";
 import { findFreePort } from "../free-port.ts";
@@ -49,7 +48,7 @@ export async function runService({ clockRate = 1 } = {}): Promise<Service> {
   const webhookCa = join(dataDir, "webhook-ca.pem");
   writeFileSync(webhookCa, endpoint.ca);
   const sparePort = await findFreePort();
-  const database = CITUS_URL === undefined ? await createTestDatabase() : await createCitusDatabase(CITUS_URL);
+  const database = await createTestDatabase();
   const { settings, problems } = readSettings(
     {
       DUNLIN_DATA: dataDir,
