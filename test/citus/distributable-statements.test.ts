@@ -98,10 +98,3 @@ test("a statement of all merchants locks no rows", () => {
   const found = complainOf(example, { spread, ofAllMerchants: new Set(["example"]) });
   assert.deepEqual(found, ["it locks rows of several merchants"]);
 });
-
-test("the tests ran on a Citus cluster", { skip: citusSkip() }, () => {});
-
-function citusSkip() {
-  if (process.env.DUNLIN_TEST_CITUS_URL) return false;
-  return "DUNLIN_TEST_CITUS_URL names no cluster: only the text of the statements was checked";
-}
