@@ -91,7 +91,9 @@ test("each invoice of a batch gets a case when the batch holds two versions of o
 
 test("paid invoices are compared with stored versions when a concurrent batch stored them first", async () => {
   await pushInvoices(buildInvoice({ updatedAt: at(1) }));
-  const duplicateKeyError = Object.assign(new Error(`duplicate key value violates unique constraint "invoices_pkey"`), { code: "23505" });
+  const duplicateKeyError = Object.assign(new Error(`duplicate key value violates unique constraint "invoices_pkey"`), {
+    code: "23505",
+  });
   const racing: Database = { ...stage.db, run: () => Promise.reject(duplicateKeyError) };
   const paid = [
     [buildInvoice({ state: "PAID", updatedAt: at(2) }), buildInvoice({ id: "inv_2", state: "PAID" })],
