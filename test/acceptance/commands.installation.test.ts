@@ -227,6 +227,14 @@ test("a command finishes silently when its reader closes the pipe", async () => 
   assert.deepEqual({ code, err }, { code: 0, err: "" });
 });
 
+test("migrate finds nothing to do beside the running service, and refuses to spread the embedded database", async () => {
+  const { code, out } = await dunlin(["migrate"]);
+  assert.deepEqual([code, out], [0, "The database has all migrations.\n"]);
+  const refused = await dunlin(["migrate", "--distribute"]);
+  assert.equal(refused.code, 1);
+  assert.match(refused.err, /The embedded database is one server\. Set DATABASE_URL/);
+});
+
 test("doctor reports a healthy installation as healthy", async () => {
   const { code, out } = await dunlin(["doctor", "--json"], { DUNLIN_METRICS_PORT: String(metricsPort) });
   const findings = JSON.parse(out) as { verdict: string; what: string; says: string }[];
