@@ -10,6 +10,7 @@ import {
   prepared,
   type Result,
   retryTransaction,
+  type Statement,
   withPooledClient,
 } from "./database.ts";
 import { BEGIN, runInTransaction } from "./in-transaction.ts";
@@ -38,14 +39,14 @@ export function openTenantDatabase(
       const setMerchant = address.isDistributed ? setMerchantEverywhere(merchantId) : setMerchantHere(merchantId);
       const opening = [BEGIN, setMerchant];
       return {
-        run: (statement, values) =>
+        run: <Row>(statement: Statement, values?: readonly unknown[]) =>
           retryTransaction((onCommit) =>
             withPooledClient(pool, (client) =>
               address.isDistributed
-                ? runInTransaction(client, opening, (tx) => tx.run(statement, values), onCommit)
-                : runSingleStatement(client, setMerchant, { statement, values }, onCommit),
+                ? runInTransaction<Result<Row>>(client, opening, (tx) => tx.run<Row>(statement, values), onCommit)
+                : runSingleStatement<Row>(client, setMerchant, { statement, values }, onCommit),
             ),
-          ) as Promise<Result<never>>,
+          ),
         transaction: (work) =>
           retryTransaction((onCommit) =>
             withPooledClient(pool, (client) => runInTransaction(client, opening, work, onCommit)),

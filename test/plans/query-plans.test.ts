@@ -60,7 +60,8 @@ for (const [whose, shops] of Object.entries(FILL_SIZES))
     const [requests, loops] = [new Map<string, Statement>(), new Map<string, Statement>()];
     const kept = (on: Database, statements: Map<string, Statement>) =>
       withRewrittenStatements(on, (statement) => {
-        if (!LIST_STATEMENTS.test(statement.name) || statement.isPlannedOnce) statements.set(statement.text, statement);
+        const isPlanned = !LIST_STATEMENTS.test(statement.name) || statement.isPlannedOnce;
+        if (isPlanned && !/^set /.test(statement.text)) statements.set(statement.text, statement);
         return statement;
       });
     await runMerchantLife(kept(walled.of(merchant.id), requests), merchant, ports, "cus");
