@@ -113,17 +113,20 @@ const SCHEMA = prepared(
 /** Row-level security of a table with a merchant_id, as its owner creates it. */
 export const policyStatements = (table: string): string[] => [
   `create policy wall on ${table} using (merchant_id = nullif(current_setting('dunlin.merchant', true), '')::uuid)`,
-  `create policy every_merchant on ${table} to current_user
-   using (case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0)`,
+  everyMerchantPolicy(table),
 ];
 
-// The role of the loops may be younger than a table.
-const POLICIES_WITHOUT_WORKER = prepared(
-  "policies_without_worker",
-  `select c.oid::regclass::text as table, quote_ident(pg_get_userbyid(c.relowner)) as owner
-   from pg_policy p join pg_class c on c.oid = p.polrelid
-   where c.relnamespace = current_schema()::regnamespace and not c.relispartition and p.polname = 'every_merchant'
-     and not p.polroles @> array[c.relowner, 'dunlin_worker'::regrole]::oid[]`,
+const everyMerchantPolicy = (table: string) =>
+  `create policy every_merchant on ${table} to current_user
+   using (case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0)`;
+
+// The role of the loops may be younger than a table, and a dump by another owner may have lost the policy.
+const INCOMPLETE_POLICIES = prepared(
+  "incomplete_policies",
+  `select c.oid::regclass::text as table, quote_ident(pg_get_userbyid(c.relowner)) as owner, p.oid is null as "isMissing"
+   from pg_class c left join pg_policy p on p.polrelid = c.oid and p.polname = 'every_merchant'
+   where c.relnamespace = current_schema()::regnamespace and c.relforcerowsecurity and not c.relispartition
+     and (p.oid is null or not p.polroles @> array[c.relowner, 'dunlin_worker'::regrole]::oid[])`,
 );
 
 /**
@@ -136,9 +139,11 @@ export async function prepareRoles(connection: Connection, log: Log): Promise<vo
   if (missing.length > 0) return log.warn({ why: `as a superuser, run: ${missing.join("; ")};` }, "roles.missing");
   for (const { name } of (await connection.run<{ name: string }>(SCHEMA, [DATABASE_ROLES])).rows)
     await connection.run(prepared("", `grant usage on schema ${name} to ${DATABASE_ROLES.join(", ")}`));
-  const missingPolicies = await connection.run<{ table: string; owner: string }>(POLICIES_WITHOUT_WORKER);
-  for (const { table, owner } of missingPolicies.rows)
+  type Incomplete = { table: string; owner: string; isMissing: boolean };
+  for (const { table, owner, isMissing } of (await connection.run<Incomplete>(INCOMPLETE_POLICIES)).rows) {
+    if (isMissing) await connection.run(prepared("", everyMerchantPolicy(table)));
     await connection.run(prepared("", `alter policy every_merchant on ${table} to ${owner}, dunlin_worker`));
+  }
   const ungranted = await connection.run<{ name: string; role: DatabaseRole; privileges: string }>(MISSING_GRANTS, [
     DATABASE_ROLES,
   ]);

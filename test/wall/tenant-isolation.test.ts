@@ -133,6 +133,19 @@ test("a statement marked so is also planned once under row-level security, and t
   assert.deepEqual((await walled.run(prepared("", mode))).rows, [{ mode: "auto" }]);
 });
 
+test("a start gives the loops back a policy that a dump lost", async () => {
+  const lost = await createTestDatabase();
+  const worker = roleAddresses(lost.address, true).worker;
+  await createShop(lost.db, createPorts("dc"));
+  await lost.db.run(text("drop policy every_merchant on merchants"));
+  const loops = openDatabase(worker, 1, () => {});
+  assert.equal((await loops.run(text("select from merchants"))).rowCount, 0);
+  await migrate(lost.address, pino({ level: "silent" }), { allowDataLoss: true });
+  assert.equal((await loops.run(text("select from merchants"))).rowCount, 1);
+  await loops.close();
+  await lost.drop();
+});
+
 test("neither role may change a table or read a partition by name, and the API's role may not act for all merchants", async () => {
   await maintainRequestLogPartitions(db, new Date("2026-03-02"), new Date(0));
   for (const as of [api, worker]) {
