@@ -45,35 +45,23 @@ export interface TestDatabase {
 export async function createTestDatabase(): Promise<TestDatabase> {
   openDatabaseCount++;
   try {
-    if (CITUS_URL !== undefined) return await createDatabaseOnCitus(CITUS_URL);
+    if (CITUS_URL !== undefined) {
+      const { address, drop } = await createCitusDatabase(CITUS_URL);
+      return openTestDatabase({ ...address, isDistributed: true }, drop);
+    }
     const server = await serverAddress();
     const name = `test_${randomBytes(8).toString("hex")}`;
     await runOnServer(server, `create database ${name} template ${TEMPLATE_DATABASE} strategy file_copy`);
-    const address = withDatabaseName(server, name);
-    const db = openDatabase(address, 5, () => {});
-    let dropped = false;
-    return {
-      db,
-      address,
-      async drop() {
-        if (dropped) return;
-        dropped = true;
-        await db.close();
-        await runOnServer(server, `drop database ${name} with (force)`);
-        openDatabaseCount--;
-        await stopStandaloneServer();
-      },
-    };
+    return openTestDatabase(withDatabaseName(server, name), () =>
+      runOnServer(server, `drop database ${name} with (force)`),
+    );
   } catch (error) {
     openDatabaseCount--;
     throw error;
   }
 }
 
-/** The same on the cluster that the tests were given. */
-async function createDatabaseOnCitus(clusterUrl: string): Promise<TestDatabase> {
-  const created = await createCitusDatabase(clusterUrl);
-  const address = { ...created.address, isDistributed: true };
+function openTestDatabase(address: Address, remove: () => Promise<void>): TestDatabase {
   const db = openDatabase(address, 5, () => {});
   let dropped = false;
   return {
@@ -83,8 +71,9 @@ async function createDatabaseOnCitus(clusterUrl: string): Promise<TestDatabase> 
       if (dropped) return;
       dropped = true;
       await db.close();
-      await created.drop();
+      await remove();
       openDatabaseCount--;
+      await stopStandaloneServer();
     },
   };
 }

@@ -20,11 +20,11 @@ const FORGET_CLOCK = prepared("test_forget_clock", "delete from merchant_clocks 
 
 test("merchants stored or changed since a mark are found, and unchanged ones are not read again", async () => {
   const [first, second] = [await makeMerchant(db, {}), await makeMerchant(db, {})];
-  let mark = await readChangeMark(db);
+  let mark = (await readChangeMark(db))!;
   // Transactions of other tests that started earlier hold the mark back.
   while ((await changedMerchants(db, mark)).merchants.length > 0) {
     await sleep(20);
-    mark = await readChangeMark(db);
+    mark = (await readChangeMark(db))!;
   }
   await changeMerchant(db, second.id, { webhookPaused: true }, SECRET_KEYS, ports);
   const third = await makeMerchant(db, {});
@@ -48,7 +48,7 @@ test("a change committed after a mark is found, however early its transaction st
     await over.promise;
   });
   await begun.promise;
-  const mark = await readChangeMark(db);
+  const mark = (await readChangeMark(db))!;
   over.resolve();
   await changing;
   assert.ok((await changedMerchants(db, mark)).merchants.some(({ id }) => id === merchant.id));

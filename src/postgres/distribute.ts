@@ -5,8 +5,8 @@ import { DATABASE_ROLES, listRoleStatements } from "./roles.ts";
 export class CannotDistribute extends Error {}
 
 /**
- * They stay on the coordinator: few rows that are found by a key of their own, locked for several merchants at once, joined with
- * people, or guarded by a rule of PostgreSQL.
+ * They stay on the coordinator. They have few rows, and are found by a key of their own, locked for several merchants at once,
+ * joined with people, or guarded by a rule of PostgreSQL.
  */
 export const COORDINATOR_TABLES = [
   "api_keys",
@@ -70,24 +70,24 @@ export async function distributeTables(connection: Connection): Promise<string[]
   if (missingRoles.length > 0)
     throw new CannotDistribute(`Roles are missing. As a superuser, run: ${missingRoles.join("; ")};`);
   const run = (text: string) => runOrRefuse(connection, text);
-  if (!existing.has("merchants")) await prepareFirstTime(connection);
+  if (!existing.has("merchants")) await spreadMerchants(connection);
   for (const name of COPIED_TABLES.filter((name) => !existing.has(name)))
     await run(`select create_reference_table('${name}')`);
   const spread: string[] = [];
   for (const { name } of (await connection.run<{ name: string }>(TENANT_TABLES, [COORDINATOR_TABLES])).rows) {
     if (existing.has(name)) continue;
-    const isFirst = name === "merchants";
-    await run(
-      `select create_distributed_table('${name}', '${isFirst ? "id" : "merchant_id"}'${isFirst ? "" : ", colocate_with => 'merchants'"})`,
-    );
+    // Merchants were first.
+    if (name !== "merchants")
+      await run(`select create_distributed_table('${name}', 'merchant_id', colocate_with => 'merchants')`);
     spread.push(name);
   }
   return spread;
 }
 
-/** Servers that hold tables are reached as the roles themselves, and start-up options do not travel. */
-async function prepareFirstTime(connection: Connection) {
+/** Servers that hold tables are reached as the roles themselves, and start-up options do not travel. All or nothing. */
+async function spreadMerchants(connection: Connection) {
   const run = (text: string) => runOrRefuse(connection, text);
+  await run("begin");
   const database = (await connection.run<{ name: string }>(DATABASE_NAME)).rows[0]!.name;
   for (const role of DATABASE_ROLES) {
     await run(`alter role ${role} login`);
@@ -97,12 +97,15 @@ async function prepareFirstTime(connection: Connection) {
   // A table on the coordinator cannot refer to one that is spread. The deletion of a merchant names these tables itself.
   const { rows } = await connection.run<{ table: string; name: string }>(REFERENCES_TO_MERCHANTS, [COORDINATOR_TABLES]);
   for (const { table, name } of rows) await run(`alter table ${table} drop constraint ${name}`);
+  await run("select create_distributed_table('merchants', 'id')");
+  await run("commit");
 }
 
 async function runOrRefuse(connection: Connection, text: string) {
   try {
     await connection.run(prepared("", text));
   } catch (error) {
+    // The connection is closed next, which rolls back.
     throw new CannotDistribute(`"${text}" failed: ${(error as Error).message}`, { cause: error });
   }
 }

@@ -67,11 +67,8 @@ const CHANGED = prepared(
   `${SELECT} where ((xmin::text::bigint - $1::bigint) & 4294967295) < 2147483648 order by id`,
 );
 
-/** Those that changed since `mark`, and all without one; with the next mark. */
-export async function changedMerchants(
-  tx: Tx,
-  mark: string | null,
-): Promise<{ merchants: Merchant[]; mark: string | null }> {
+/** Since `mark`; with the next mark. */
+export async function changedMerchants(tx: Tx, mark: string): Promise<{ merchants: Merchant[]; mark: string | null }> {
   const next = await readChangeMark(tx);
   return { merchants: (await tx.run<Merchant>(CHANGED, [mark])).rows, mark: next };
 }

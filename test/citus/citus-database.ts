@@ -18,9 +18,14 @@ const NODES = prepared(
 );
 
 /** Creates a database on every server of the cluster, with the tables spread by merchant. */
-export async function createCitusDatabase(
-  clusterUrl: string,
-): Promise<{ address: { url: string }; drop(): Promise<void> }> {
+export const createCitusDatabase = (clusterUrl: string) =>
+  // Roles belong to the whole cluster, and PostgreSQL refuses changes of one role at the same time.
+  onDatabase(clusterUrl, async (connection) => {
+    await connection.run(prepared("", "select pg_advisory_lock(7261)"));
+    return await createDatabase(clusterUrl);
+  });
+
+async function createDatabase(clusterUrl: string): Promise<{ address: { url: string }; drop(): Promise<void> }> {
   const nodes = await onDatabase(clusterUrl, async (connection) => (await connection.run<Node>(NODES)).rows);
   const name = `test_${randomBytes(8).toString("hex")}`;
   const urlOf = ({ host, port, isCoordinator }: Node, database: string) => {
