@@ -23,6 +23,9 @@ export function isOutage(error: unknown): boolean {
     )
   )
     return true;
+  // Citus reports the end of its server, and of a server that it needs, as an internal error.
+  if (code === "XX000")
+    return /^(postmaster was shut down|failure on connection marked as essential)/.test((error as Error).message);
   return /^(08|25006|25P03|40001|40P01|53|55P03|57)/.test(code);
 }
 

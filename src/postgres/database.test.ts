@@ -114,6 +114,14 @@ test("a transaction is repeated from the start, up to five times, after a serial
   assert.equal(deadlocks, 5);
 });
 
+test("the end of a server under Citus is an outage, and another internal error is not", async () => {
+  const raise = (message: string) =>
+    db.run(prepared("", `do $$ begin raise exception '${message}' using errcode = 'XX000'; end $$`));
+  await assert.rejects(raise("postmaster was shut down, exiting"), isOutage);
+  await assert.rejects(raise("failure on connection marked as essential: worker-1:5432"), isOutage);
+  await assert.rejects(raise("cache lookup failed"), (error) => !isOutage(error));
+});
+
 test("a transaction rolls back and rejects at once after any other failure", async () => {
   let runs = 0;
   const failing = db.transaction(async (tx) => {

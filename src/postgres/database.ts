@@ -57,6 +57,8 @@ export interface Database extends Tx {
    */
   connect(answerMs?: number): Promise<Connection>;
   figures?(): PoolFigures;
+  /** As in `Address`. */
+  isDistributed?: boolean | undefined;
   close(): Promise<void>;
 }
 
@@ -109,6 +111,7 @@ export function openDatabase(
       ),
     connect: (answerMs) => connect(address, answerMs),
     figures: () => poolFiguresOf(pool),
+    isDistributed: address.isDistributed,
     close: () => pool.end(),
   };
 }
