@@ -46,7 +46,8 @@ export function createAttemptRecorder({ db, ports, log, sleep, onRecorded }: Opt
     await null;
     let outages = 0;
     while (!abandoned) {
-      writing = pieces.shift() ?? queue.splice(0, BATCH_MAX);
+      if (pieces.length === 0) pieces = split(queue.splice(0, BATCH_MAX));
+      writing = pieces.shift() ?? [];
       if (writing.length === 0) break;
       try {
         await write(writing);
@@ -67,6 +68,10 @@ export function createAttemptRecorder({ db, ports, log, sleep, onRecorded }: Opt
     // No `await` since the last check, so no attempt was added.
     running = null;
   }
+
+  /** On a cluster, a batch of several merchants would fail if the server of one of them is away. */
+  const split = (batch: EndedAttempt[]) =>
+    db.isDistributed ? [...Map.groupBy(batch, ({ merchantId }) => merchantId).values()] : [batch];
 
   function postpone(attempt: EndedAttempt, error: unknown) {
     if (abandoned) return;

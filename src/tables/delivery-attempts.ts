@@ -61,17 +61,18 @@ const LOG_OF_ATTEMPT = `e.merchant_id, ${LOGGED_COLUMNS.map(([name]) => `e.${nam
 
 // In the statements below:
 // - `e`: attempts whose lease still holds. A former owner records nothing.
+// - $2 holds the merchants of the batch. If it is one, Citus changes rows on that merchant's server alone.
 // - `ended` and `moved` return whole log lines. A generic plan would compare all pairs in a second join to the batch.
 // - The result is one row of ids, because many rows are expensive; no row if every attempt was recorded.
 const RECORD_ENDS = prepared(
   "record_ends",
   `with e as (
      select e.*
-     from (select ${unnestColumns(ENDED_COLUMNS, 2)}) e
+     from (select ${unnestColumns(ENDED_COLUMNS, 3)}) e
      join bucket_leases l on l.bucket = e.bucket and l.epoch = e.epoch
    ), ended as (
      delete from deliveries d using e
-     where d.merchant_id = e.merchant_id and d.event_id = e.event_id and d.round = e.round and d.attempts = e.number - 1
+     where d.merchant_id = any($2::uuid[]) and d.merchant_id = e.merchant_id and d.event_id = e.event_id and d.round = e.round and d.attempts = e.number - 1
        and e.ends is not null
      returning ${LOG_OF_ATTEMPT}, e.case_id
    ), queued as (
@@ -79,21 +80,21 @@ const RECORD_ENDS = prepared(
      select merchant_id, $1::uuid, 0, array_agg(distinct case_id) from ended where case_id is not null group by merchant_id ${STORED}
    ), exhausted as (
      update events v set exhausted_at = ended.ended_at from ended
-     where ended.ends = 'exhausted' and v.merchant_id = ended.merchant_id and v.id = ended.event_id
+     where v.merchant_id = any($2::uuid[]) and ended.ends = 'exhausted' and v.merchant_id = ended.merchant_id and v.id = ended.event_id
    ), logged as (
      insert into delivery_attempts (${LOG}) select ${LOG} from ended returning event_id
    )
-   select json_agg(event_id) as recorded from logged having count(*) < cardinality($2::uuid[])`,
+   select json_agg(event_id) as recorded from logged having count(*) < cardinality($3::uuid[])`,
 );
 const RECORD = prepared(
   "record_attempts",
   `with e as (
      select e.*
-     from (select ${unnestColumns(RECORDED_COLUMNS, 2)}) e
+     from (select ${unnestColumns(RECORDED_COLUMNS, 3)}) e
      join bucket_leases l on l.bucket = e.bucket and l.epoch = e.epoch
    ), ended as (
      delete from deliveries d using e
-     where d.merchant_id = e.merchant_id and d.event_id = e.event_id and d.round = e.round and d.attempts = e.number - 1
+     where d.merchant_id = any($2::uuid[]) and d.merchant_id = e.merchant_id and d.event_id = e.event_id and d.round = e.round and d.attempts = e.number - 1
        and e.ends is not null
      returning ${LOG_OF_ATTEMPT}, e.case_id
    ), queued as (
@@ -101,16 +102,16 @@ const RECORD = prepared(
      select merchant_id, $1::uuid, 0, array_agg(distinct case_id) from ended where case_id is not null group by merchant_id ${STORED}
    ), exhausted as (
      update events v set exhausted_at = ended.ended_at from ended
-     where ended.ends = 'exhausted' and v.merchant_id = ended.merchant_id and v.id = ended.event_id
+     where v.merchant_id = any($2::uuid[]) and ended.ends = 'exhausted' and v.merchant_id = ended.merchant_id and v.id = ended.event_id
    ), moved as (
      update deliveries d set attempts = e.number, due_at = e.due_at from e
-     where d.merchant_id = e.merchant_id and d.event_id = e.event_id and d.round = e.round and d.attempts = e.number - 1
+     where d.merchant_id = any($2::uuid[]) and d.merchant_id = e.merchant_id and d.event_id = e.event_id and d.round = e.round and d.attempts = e.number - 1
        and e.ends is null
      returning ${LOG_OF_ATTEMPT}
    ), logged as (
      insert into delivery_attempts (${LOG}) select ${LOG} from ended union all select * from moved returning event_id
    )
-   select json_agg(event_id) as recorded from logged having count(*) < cardinality($2::uuid[])`,
+   select json_agg(event_id) as recorded from logged having count(*) < cardinality($3::uuid[])`,
 );
 
 /**
@@ -125,21 +126,23 @@ export async function recordAttempts(
   entryId: string,
 ): Promise<readonly EndedAttempt[]> {
   const allEnd = ended.every(({ ends }) => ends !== null);
-  const values = columnValues(ended, allEnd ? ENDED_COLUMNS : RECORDED_COLUMNS);
-  const { rows } = await tx.run<{ recorded: string[] | null }>(allEnd ? RECORD_ENDS : RECORD, [entryId, ...values]);
+  const values = [entryId, merchantsOf(ended), ...columnValues(ended, allEnd ? ENDED_COLUMNS : RECORDED_COLUMNS)];
+  const { rows } = await tx.run<{ recorded: string[] | null }>(allEnd ? RECORD_ENDS : RECORD, values);
   if (rows[0] === undefined) return [];
   const recorded = new Set(rows[0].recorded);
   return ended.filter(({ eventId }) => !recorded.has(eventId));
 }
 
+const merchantsOf = (ended: readonly EndedAttempt[]) => [...new Set(ended.map(({ merchantId }) => merchantId))];
+
 const RECORD_WITHDRAWN = prepared(
   "record_attempts_of_withdrawn",
   `with late as (
      select e.*
-     from (select ${unnestColumns(ENDED_COLUMNS, 2)}) e
+     from (select ${unnestColumns(ENDED_COLUMNS, 3)}) e
      join bucket_leases l on l.bucket = e.bucket and l.epoch = e.epoch
      join events v on v.merchant_id = e.merchant_id and v.id = e.event_id
-     where v.withdrawn_at is not null
+     where v.merchant_id = any($2::uuid[]) and v.withdrawn_at is not null
    ), queued as (
      insert into case_pokes (merchant_id, id, part, case_ids)
      select merchant_id, $1::uuid, 0, array_agg(distinct case_id) from late where case_id is not null group by merchant_id ${STORED}
@@ -155,7 +158,7 @@ const RECORD_WITHDRAWN = prepared(
  * only a later snapshot is sure to see the withdrawal.
  */
 export async function recordWithdrawnAttempts(tx: Tx, ended: readonly EndedAttempt[], entryId: string) {
-  const values = [entryId, ...columnValues(ended, ENDED_COLUMNS)];
+  const values = [entryId, merchantsOf(ended), ...columnValues(ended, ENDED_COLUMNS)];
   const { rows } = await tx.run<{ eventId: string }>(RECORD_WITHDRAWN, values);
   return rows.map((row) => row.eventId);
 }
