@@ -122,44 +122,42 @@ async function timeServerFacts({ db, ports }: OpenedDatabase) {
 }
 
 async function checkDatabase(context: CommandContext): Promise<Finding[]> {
-  let opened: OpenedDatabase;
+  let opened: OpenedDatabase | undefined;
   try {
     opened = await context.open();
+    return await checkOpenedDatabase(context, opened);
   } catch (error) {
-    return [
-      createFinding(
-        "fail",
-        "database",
-        describeUnreachableDatabase(error, context.settings) ?? (error as Error).message,
-      ),
-    ];
-  }
-  try {
-    const { db, ports, clock } = opened;
-    const { facts, ms } = await timeServerFacts(opened);
-    const skewS = Math.abs(clock.figures().offsetMs) / 1000;
-    return [
-      createFinding(ms > 50 ? "warn" : "ok", "database", `PostgreSQL ${facts.version}, answers in ${ms.toFixed(1)} ms`),
-      ...checkEmbeddedServer(context),
-      skewS === 0
-        ? createFinding("ok", "clock", "matches the database clock")
-        : createFinding(
-            skewS > 30 ? "fail" : "warn",
-            "clock",
-            `differs from the database clock by ${skewS.toFixed(1)} s. Dunlin uses the database clock. Synchronize both machines with the same time source.`,
-          ),
-      ...(ports.clockRate === 1
-        ? []
-        : [createFinding("warn", "clock rate", `service time runs ${ports.clockRate} times as fast as real time`)]),
-      ...(await checkService(addStoreMetrics(opened, context.settings, null))),
-      ...(await checkConnectionPool(context)),
-      await checkTenantIsolation(opened),
-      ...(await checkProcesses(db, ports.realNow())),
-      ...(await checkEndpoints(context, opened)),
-    ];
+    const unreachable = describeUnreachableDatabase(error, context.settings);
+    if (opened !== undefined && unreachable === null) throw error;
+    return [createFinding("fail", "database", unreachable ?? (error as Error).message)];
   } finally {
-    await opened.close();
+    await opened?.close();
   }
+}
+
+async function checkOpenedDatabase(context: CommandContext, opened: OpenedDatabase): Promise<Finding[]> {
+  const { db, ports, clock } = opened;
+  const { facts, ms } = await timeServerFacts(opened);
+  const skewS = Math.abs(clock.figures().offsetMs) / 1000;
+  return [
+    createFinding(ms > 50 ? "warn" : "ok", "database", `PostgreSQL ${facts.version}, answers in ${ms.toFixed(1)} ms`),
+    ...checkEmbeddedServer(context),
+    skewS === 0
+      ? createFinding("ok", "clock", "matches the database clock")
+      : createFinding(
+          skewS > 30 ? "fail" : "warn",
+          "clock",
+          `differs from the database clock by ${skewS.toFixed(1)} s. Dunlin uses the database clock. Synchronize both machines with the same time source.`,
+        ),
+    ...(ports.clockRate === 1
+      ? []
+      : [createFinding("warn", "clock rate", `service time runs ${ports.clockRate} times as fast as real time`)]),
+    ...(await checkService(addStoreMetrics(opened, context.settings, null))),
+    ...(await checkConnectionPool(context)),
+    await checkTenantIsolation(opened),
+    ...(await checkProcesses(db, ports.realNow())),
+    ...(await checkEndpoints(context, opened)),
+  ];
 }
 
 /** Merchants must stay isolated even if a statement forgets its merchant. */

@@ -11,6 +11,8 @@ export function describeUnreachableDatabase(
   if (sqlState(error) === "53300")
     return `${host} has no connection left. Raise max_connections there, or run fewer processes.`;
   const why = (error as Error).message;
+  const server = /^connection to the remote node (?:.*@)?(\S+)/.exec(why)?.[1];
+  if (server !== undefined) return `${host} cannot reach ${server}, a server of its cluster. Start PostgreSQL there.`;
   return `cannot connect to ${host}: ${why}. Start PostgreSQL there, or set DATABASE_URL to where it runs.`;
 }
 
