@@ -5,6 +5,9 @@ import { migrate } from "../../src/postgres/migrate.ts";
 
 /** A Citus cluster for tests: the address of any database of its coordinator that knows the workers, as a superuser. */
 export const CITUS_URL = process.env.DUNLIN_TEST_CITUS_URL;
+/** Why a test that needs a cluster is skipped; false with a cluster. */
+export const CITUS_SKIP =
+  CITUS_URL === undefined && "DUNLIN_TEST_CITUS_URL names no Citus cluster, so only the text of statements is checked";
 
 interface Node {
   host: string;
@@ -17,15 +20,18 @@ const NODES = prepared(
   `select nodename as host, nodeport as port, groupid = 0 as "isCoordinator" from pg_dist_node where noderole = 'primary' order by groupid`,
 );
 
-/** Creates a database on every server of the cluster, with the tables spread by merchant. */
-export const createCitusDatabase = (clusterUrl: string) =>
+/** Creates a database on every server of the cluster, with the tables spread by merchant unless `distribute` is false. */
+export const createCitusDatabase = (clusterUrl: string, { distribute = true } = {}) =>
   // Roles belong to the whole cluster, and PostgreSQL refuses changes of one role at the same time.
   onDatabase(clusterUrl, async (connection) => {
     await connection.run(prepared("", "select pg_advisory_lock(7261)"));
-    return await createDatabase(clusterUrl);
+    return await createDatabase(clusterUrl, distribute);
   });
 
-async function createDatabase(clusterUrl: string): Promise<{ address: { url: string }; drop(): Promise<void> }> {
+async function createDatabase(
+  clusterUrl: string,
+  distribute: boolean,
+): Promise<{ address: { url: string }; drop(): Promise<void> }> {
   const nodes = await onDatabase(clusterUrl, async (connection) => (await connection.run<Node>(NODES)).rows);
   const name = `test_${randomBytes(8).toString("hex")}`;
   const urlOf = ({ host, port, isCoordinator }: Node, database: string) => {
@@ -55,7 +61,7 @@ async function createDatabase(clusterUrl: string): Promise<{ address: { url: str
         `select citus_set_node_property('${coordinator.host}', ${coordinator.port}, 'shouldhaveshards', true)`,
       );
   });
-  await migrate({ url }, pino({ level: "error" }), { allowDataLoss: true, distribute: true });
+  await migrate({ url }, pino({ level: "error" }), { allowDataLoss: true, distribute });
   return {
     address: { url },
     async drop() {
