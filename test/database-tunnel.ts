@@ -16,14 +16,18 @@ export interface DatabaseTunnel {
   close(): Promise<void>;
 }
 
-/** Opens a port of this machine that leads to the database of an embedded server. */
+/** Opens a port of this machine that leads to a database. */
 export async function openDatabaseTunnel(address: Address): Promise<DatabaseTunnel> {
-  if ("url" in address) throw new Error("the server does not listen on a socket");
+  const url = new URL("url" in address ? address.url : `postgres://${address.user}@127.0.0.1/${address.database}`);
+  const place =
+    "url" in address
+      ? { host: url.hostname, port: Number(url.port) }
+      : { path: join(address.socketDir, ".s.PGSQL.5432") };
   const pairs = new Set<readonly [Socket, Socket]>();
   let isHeld = false;
   let delayMs = 0;
   const server = createServer((near) => {
-    const far = connect(join(address.socketDir, ".s.PGSQL.5432"));
+    const far = connect(place);
     const pair = [near, far] as const;
     pairs.add(pair);
     for (const [from, to] of [pair, [far, near]] as const) {
@@ -46,12 +50,13 @@ export async function openDatabaseTunnel(address: Address): Promise<DatabaseTunn
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  [url.hostname, url.port] = ["127.0.0.1", String((server.address() as AddressInfo).port)];
+  url.search = "?sslmode=disable";
   const each = (work: (socket: Socket) => void) => {
     for (const pair of pairs) for (const socket of pair) work(socket);
   };
   return {
-    url: `postgres://${address.user}@127.0.0.1:${port}/${address.database}?sslmode=disable`,
+    url: url.href,
     hold() {
       isHeld = true;
       each((socket) => socket.pause());

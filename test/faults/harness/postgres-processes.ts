@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Address } from "../../../src/postgres/database.ts";
 import { addressOf } from "../../../src/postgres/embedded/usage-lock.ts";
 
-/** The embedded server seen from outside: by the files in its folder and the system's list of processes. */
+/** A server seen from outside: by the files in its folder and the system's list of processes. */
 export interface PostgresProcesses {
   postmaster(): number | null;
   address(): Address;
@@ -23,20 +23,18 @@ export interface PreparedKill {
 }
 
 export function openPostgresProcesses(dataDir: string): PostgresProcesses {
-  const lines = () => {
-    try {
-      return readFileSync(join(dataDir, "postgres", "cluster", "postmaster.pid"), "utf8").split("\n");
-    } catch {
-      return [];
-    }
-  };
+  const pidFile = join(dataDir, "postgres", "cluster", "postmaster.pid");
+  return { ...openServerProcesses(pidFile, / dunlin dunlin /), address: () => addressOf(readLines(pidFile)[4] ?? "") };
+}
+
+/** @param backend  fits the title of each backend that can be killed */
+export function openServerProcesses(pidFile: string, backend: RegExp): Omit<PostgresProcesses, "address"> {
   const postmaster = () => {
-    const pid = Number(lines()[0]);
+    const pid = Number(readLines(pidFile)[0]);
     return pid > 0 && isPostgres(pid) ? pid : null;
   };
   return {
     postmaster,
-    address: () => addressOf(lines()[4] ?? ""),
     aim(all) {
       const pid = postmaster();
       if (pid === null) return prepareKill([]);
@@ -44,7 +42,7 @@ export function openPostgresProcesses(dataDir: string): PostgresProcesses {
     },
     aimAtBackend(draw) {
       const pid = postmaster();
-      const backends = pid === null ? [] : childrenOf(pid).filter(({ words }) => / dunlin dunlin /.test(words));
+      const backends = pid === null ? [] : childrenOf(pid).filter(({ words }) => backend.test(words));
       return prepareKill(
         backends
           .slice(Math.floor(draw * backends.length))
@@ -53,6 +51,14 @@ export function openPostgresProcesses(dataDir: string): PostgresProcesses {
       );
     },
   };
+}
+
+function readLines(file: string): string[] {
+  try {
+    return readFileSync(file, "utf8").split("\n");
+  } catch {
+    return [];
+  }
 }
 
 const prepareKill = (pids: number[]): PreparedKill => ({ pids, fire: () => pids.forEach(killProcess) });
@@ -66,7 +72,9 @@ const listProcesses = () =>
     });
 
 const childrenOf = (pid: number) => listProcesses().filter(({ parent }) => parent === pid);
-const isPostgres = (pid: number) => listProcesses().some((each) => each.pid === pid && /postgres/.test(each.words));
+/** A server that has ended and waits for its parent to take note does not count. */
+const isPostgres = (pid: number) =>
+  listProcesses().some(({ pid: each, words }) => each === pid && /postgres/.test(words) && !/<defunct>/.test(words));
 
 function killProcess(pid: number) {
   try {

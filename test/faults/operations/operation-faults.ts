@@ -92,10 +92,7 @@ export function prepareFault(fault: Fault, draw: (what: string) => number, tools
       return {
         says: fault,
         evidence: troubled,
-        make: () => {
-          server.crash();
-          return isUp(server);
-        },
+        make: server.crash,
       };
     case "database fails over":
       return {
@@ -178,8 +175,7 @@ export function prepareFault(fault: Fault, draw: (what: string) => number, tools
         async make() {
           server.fillDisk();
           await sleep(seconds(5, 20) * 1_000);
-          server.freeDisk();
-          await isUp(server);
+          await server.freeDisk();
         },
       };
     case "clock stepped": {
@@ -257,8 +253,4 @@ function limitTo(worker: Worker, what: "nofile" | "as", soft: string, hard: stri
 async function isLogged({ lines }: Worker, line: RegExp) {
   const from = Date.now();
   while (Date.now() < from + READY_MS && !lines.some(({ at, text }) => at >= from && line.test(text))) await sleep(100);
-}
-
-async function isUp(server: PostgresServer) {
-  for (const deadline = Date.now() + READY_MS; Date.now() < deadline; await sleep(100)) if (await server.isUp()) return;
 }

@@ -5,9 +5,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { type Address, type Database, openDatabase, prepared } from "../../../src/postgres/database.ts";
 import { type EmbeddedDatabase, startEmbedded } from "../../../src/postgres/embedded/start.ts";
+import { CITUS_URL } from "../../citus/citus-database.ts";
+import { openCitusServers } from "../../citus/citus-servers.ts";
 import { openPostgresProcesses } from "../harness/postgres-processes.ts";
 
-/** The PostgreSQL of a campaign, which can fail in many ways. */
+/** The PostgreSQL of a campaign, which can fail in many ways. On a cluster, each fault is for the next one of its servers. */
 export interface PostgresServer {
   address: Address;
   /** A connection that no network fault affects. */
@@ -16,13 +18,13 @@ export interface PostgresServer {
   hasOwnDisk: boolean;
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** Sends SIGKILL to all of it; it starts again by itself. */
-  crash(): void;
+  /** Sends SIGKILL to all of it, and sees to it that it starts again. */
+  crash(): Promise<void>;
   /** Simulates a failover as clients see it: writes fail for a while, then all connections end. */
   failOver(ms: number): Promise<void>;
   fillDisk(): void;
-  freeDisk(): void;
-  isUp(): Promise<boolean>;
+  /** Resolves when it answers again. */
+  freeDisk(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -36,9 +38,13 @@ const TERMINATE_BACKENDS = prepared(
   "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()",
 );
 const PING = prepared("", "select 1");
+const UP_MS_MAX = 60_000;
+
+export const startPostgresServer = (root: string): Promise<PostgresServer> =>
+  CITUS_URL === undefined ? startEmbeddedServer(root) : openCluster(CITUS_URL);
 
 /** Starts a PostgreSQL in a folder, on its own disk if this user can mount one. */
-export async function startPostgresServer(root: string): Promise<PostgresServer> {
+async function startEmbeddedServer(root: string): Promise<PostgresServer> {
   const dataDir = join(root, "postgres");
   mkdirSync(dataDir);
   const hasOwnDisk = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${DISK_SIZE}`, "tmpfs", dataDir]).status === 0;
@@ -47,19 +53,6 @@ export async function startPostgresServer(root: string): Promise<PostgresServer>
   const { address } = embedded;
   const db = openDatabase(address, 4, () => {});
   const ballast = join(dataDir, "ballast");
-  /** In a separate session, not the pool's. */
-  const alone = async (...statements: (typeof PING)[]) => {
-    const connection = await openDatabase(
-      { ...address, session: "-c default_transaction_read_only=off" },
-      1,
-      () => {},
-    ).connect();
-    try {
-      for (const statement of statements) await connection.run(statement);
-    } finally {
-      await connection.close();
-    }
-  };
   return {
     address,
     db,
@@ -68,12 +61,11 @@ export async function startPostgresServer(root: string): Promise<PostgresServer>
     async start() {
       embedded = await startEmbedded({ dataDir, log });
     },
-    crash: () => openPostgresProcesses(root).aim(true).fire(),
-    async failOver(ms) {
-      await alone(READ_ONLY, RELOAD);
-      await sleep(ms);
-      await alone(WRITABLE, RELOAD, TERMINATE_BACKENDS);
+    async crash() {
+      openPostgresProcesses(root).aim(true).fire();
+      await isUp(db);
     },
+    failOver: (ms) => failOver(address, ms),
     fillDisk() {
       for (;;)
         try {
@@ -83,16 +75,67 @@ export async function startPostgresServer(root: string): Promise<PostgresServer>
           return;
         }
     },
-    freeDisk: () => rmSync(ballast, { force: true }),
-    isUp: () =>
-      db.run(PING).then(
-        () => true,
-        () => false,
-      ),
+    async freeDisk() {
+      rmSync(ballast, { force: true });
+      await isUp(db);
+    },
     async close() {
       await db.close();
       await embedded.stop();
       if (hasOwnDisk) spawnSync("umount", ["--lazy", dataDir]);
     },
   };
+}
+
+/** A database on the cluster for tests. */
+async function openCluster(clusterUrl: string): Promise<PostgresServer> {
+  const cluster = await openCitusServers(clusterUrl);
+  const address = { url: cluster.url, isDistributed: true };
+  const db = openDatabase(address, 4, () => {});
+  let stopped = cluster.servers[0]!;
+  return {
+    address,
+    db,
+    hasOwnDisk: false,
+    async stop() {
+      stopped = cluster.next();
+      await stopped.stop();
+    },
+    start: () => stopped.start(),
+    async crash() {
+      const server = cluster.next();
+      server.processes.aim(true).fire();
+      await sleep(1_000);
+      await server.start();
+    },
+    failOver: (ms) => failOver(cluster.next(), ms),
+    fillDisk() {},
+    async freeDisk() {},
+    async close() {
+      await db.close();
+      await cluster.close();
+    },
+  };
+}
+
+async function failOver(address: Address, ms: number) {
+  await runAlone(address, READ_ONLY, RELOAD);
+  await sleep(ms);
+  await runAlone(address, WRITABLE, RELOAD, TERMINATE_BACKENDS);
+}
+
+/** In a separate session, not the pool's. */
+async function runAlone(address: Address, ...statements: (typeof PING)[]) {
+  const writable = { ...address, session: "-c default_transaction_read_only=off" };
+  const connection = await openDatabase(writable, 1, () => {}).connect();
+  try {
+    for (const statement of statements) await connection.run(statement);
+  } finally {
+    await connection.close();
+  }
+}
+
+async function isUp(db: Database) {
+  for (const deadline = Date.now() + UP_MS_MAX; Date.now() < deadline; await sleep(100))
+    if ((await db.run(PING).catch(() => null)) !== null) return;
 }

@@ -1,18 +1,14 @@
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import pino from "pino";
-import { type Database, openDatabase } from "../../../src/postgres/database.ts";
-import { startEmbedded } from "../../../src/postgres/embedded/start.ts";
-import type { PostgresProcesses } from "../harness/postgres-processes.ts";
+import type { Database } from "../../../src/postgres/database.ts";
 import type { ReportProblem } from "../harness/problems.ts";
 import { type ServiceFleet, stopInTime } from "../harness/service-fleet.ts";
 import { countWaiting, digestTables, readStoredRows, type StoredRows } from "../harness/stored-rows.ts";
+import type { CampaignDatabase } from "./campaign-database.ts";
 import type { RecordPusher } from "./record-pusher.ts";
 
-/** The place of a run, and its callbacks for problems and output. */
+/** What a run works with, and its callbacks for problems and output. */
 export interface TortureRun {
-  dataDir: string;
-  postgres: PostgresProcesses;
+  database: CampaignDatabase;
   fleet: ServiceFleet;
   broken: ReportProblem;
   print(line: string): void;
@@ -60,35 +56,22 @@ export async function waitUntilDrained(draining: Draining, { fleet, broken, prin
 export async function verifyRestart(place: TortureRun, merchantId: string): Promise<StoredRows> {
   const { fleet, broken } = place;
   await terminateService(place);
-  const before = await withReopenedDatabase(place, async (db) => ({
+  const before = await place.database.read(async (db) => ({
     rows: await readStoredRows(db, merchantId),
     tables: await digestTables(db),
   }));
   await fleet.start();
   await sleep(QUIET_PERIOD_MS);
   await terminateService(place);
-  const tables = await withReopenedDatabase(place, digestTables);
+  const tables = await place.database.read(digestTables);
   for (const [name, digest] of before.tables)
     if (tables.get(name) !== digest) broken("I17", `a restart changed ${name}: ${digest}, then ${tables.get(name)}`);
   return before.rows;
 }
 
-async function terminateService({ fleet, postgres, broken }: TortureRun) {
+async function terminateService({ fleet, database, broken }: TortureRun) {
   await stopInTime(fleet.processes.at(-1)!, broken);
-  if (postgres.postmaster() !== null) broken("I12", "PostgreSQL still runs after the service has stopped");
-}
-
-/** Opened as the product does, as the last user of the server. */
-async function withReopenedDatabase<T>({ dataDir }: TortureRun, read: (db: Database) => Promise<T>): Promise<T> {
-  const log = pino({ level: "error" }, pino.destination(2));
-  const embedded = await startEmbedded({ dataDir: join(dataDir, "postgres"), log, mode: "borrow" });
-  const db = openDatabase(embedded.address, 1, () => {});
-  try {
-    return await read(db);
-  } finally {
-    await db.close();
-    await embedded.stop();
-  }
+  if (database.isLeftBehind()) broken("I12", "PostgreSQL still runs after the service has stopped");
 }
 
 async function waitForAcknowledgement(pushed: Promise<void>) {

@@ -5,7 +5,6 @@ import { ensureLocalCertificate } from "../../../src/http/local-certificate.ts";
 import { openDatabase } from "../../../src/postgres/database.ts";
 import { findFreePort } from "../../free-port.ts";
 import { type CampaignOptions, type CampaignResult, type CampaignStage, runCampaign } from "../harness/campaign.ts";
-import { openPostgresProcesses } from "../harness/postgres-processes.ts";
 import { type Reply, startReceiver } from "../harness/receiver.ts";
 import {
   createEnvironment,
@@ -16,6 +15,7 @@ import {
 import { readAnchor } from "../harness/stored-rows.ts";
 import { formatComplaints } from "../harness/summary.ts";
 import { verifyEvents, verifyReceiver } from "../harness/verify-events.ts";
+import { openCampaignDatabase } from "./campaign-database.ts";
 import { verifyRestart, waitUntilDrained } from "./campaign-end.ts";
 import { createFaultTriggers, injectFaults } from "./process-faults.ts";
 import { createRecordPusher, type RecordPusher } from "./record-pusher.ts";
@@ -56,7 +56,7 @@ const REPLIES: readonly (readonly [Reply, number])[] = [
 /** Share of invoices whose system refuses everything. */
 const REFUSED_INVOICES = 0.04;
 
-/** Kills one service and its embedded PostgreSQL under load. */
+/** Kills one service and its PostgreSQL under load. */
 export const runProcessCampaign = (options: ProcessCampaignOptions): Promise<CampaignResult> =>
   runCampaign(options, (stage) => runStage(options, stage));
 
@@ -66,8 +66,7 @@ async function runStage(
 ): Promise<string[]> {
   print(`seed ${seed}, service time ${rate} times as fast`);
   const dataDir = join(root, "data");
-  const postgres = openPostgresProcesses(dataDir);
-  ends.push(() => postgres.aim(true).fire());
+  const database = await openCampaignDatabase(dataDir, ends);
   const moments = createFaultTriggers();
   const tls = await ensureLocalCertificate(join(root, "endpoint"), "127.0.0.1", new Date());
   const port = await findFreePort();
@@ -84,6 +83,7 @@ async function runStage(
   ends.push(receiver.close);
   const baseUrl = `https://127.0.0.1:${port}`;
   const env = createEnvironment({
+    ...database.settings,
     DUNLIN_DATA: dataDir,
     DUNLIN_HOST: "127.0.0.1",
     DUNLIN_PORT: String(port),
@@ -104,7 +104,7 @@ async function runStage(
   await fleet.start();
   const address = ["--webhook-url", `https://127.0.0.1:${receiver.port}/hooks/0`, "--bearer", TOKEN];
   const { merchantId, apiKey } = await createMerchantByCommand(env, "Torture", [...address, ...LIMITS]);
-  const db = openDatabase(postgres.address(), 1, () => {});
+  const db = openDatabase(database.address(), 1, () => {});
   ends.push(() => void db.close().catch(() => {}));
   const anchor = await readAnchor(db);
   const now = () => new Date(anchor.serviceAt + (Date.now() - anchor.realAt) * rate);
@@ -118,11 +118,11 @@ async function runStage(
   const until = Date.now() + seconds * 1_000;
   pushing.start();
   const onBroken = (says: string) => broken("I12", says);
-  const faults = await injectFaults({ seed, kills, until, fleet, postgres, moments, print, onBroken });
+  const faults = await injectFaults({ seed, kills, until, fleet, database, moments, print, onBroken });
   await sleep(Math.max(0, until - Date.now()));
 
   receiver.calm();
-  const place = { dataDir, postgres, fleet, broken, print };
+  const place = { database, fleet, broken, print };
   await waitUntilDrained({ pushing, db, merchantId, now, rate }, place);
   await db.close();
   const rows = await verifyRestart(place, merchantId);

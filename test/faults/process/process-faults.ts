@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { integerBetween, keyedRandom, pickWeighted } from "../../../simulator/world/keyed-random.ts";
 import { shuffleFaults } from "../harness/campaign.ts";
-import type { PostgresProcesses } from "../harness/postgres-processes.ts";
 import type { ServiceFleet } from "../harness/service-fleet.ts";
+import type { CampaignDatabase } from "./campaign-database.ts";
 
 export type Fault = "service" | "postgres" | "backend" | "stop" | "both";
 /** The fault comes right after this event, in the same turn of the event loop, when an invariant is easiest to break. */
@@ -62,7 +62,7 @@ export interface FaultOptions {
   until: number;
   /** One process at a time. */
   fleet: ServiceFleet;
-  postgres: PostgresProcesses;
+  database: CampaignDatabase;
   moments: FaultMoments;
   print(line: string): void;
   onBroken(problem: string): void;
@@ -99,7 +99,7 @@ export async function injectFaults(options: FaultOptions): Promise<Fault[]> {
 }
 
 /** Does all slow preparation in advance. */
-function prepareFault(fault: Fault, draw: (what: string) => number, { fleet, postgres }: FaultOptions) {
+function prepareFault(fault: Fault, draw: (what: string) => number, { fleet, database }: FaultOptions) {
   const all = draw("all") < 0.5;
   const again = async () => {
     const service = fleet.processes.at(-1)!;
@@ -114,7 +114,7 @@ function prepareFault(fault: Fault, draw: (what: string) => number, { fleet, pos
       await fleet.processes.at(-1)!.sleep(ms);
       return `SIGSTOP of the service for ${ms} ms`;
     };
-  const { pids, fire } = fault === "backend" ? postgres.aimAtBackend(draw("backend")) : postgres.aim(all);
+  const { pids, fire } = fault === "backend" ? database.aimAtBackend(draw("backend")) : database.aim(all);
   const who = all ? `all ${pids.length} processes of PostgreSQL (${pids[0]})` : `the postmaster (${pids[0]})`;
   return async () => {
     fire();
