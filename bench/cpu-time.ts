@@ -47,6 +47,37 @@ function readMachineCpuMs(): number {
   return (user! + nice! + system! + irq! + softirq! + steal!) * TICK_MS;
 }
 
+/** Nanoseconds on a core, and nanoseconds that a thread waited for one. */
+export interface SchedulerTime {
+  ranNs: number;
+  waitedNs: number;
+}
+
+/** By thread. With children, such as a postmaster's backends. */
+export function readSchedulerTimes(pids: readonly number[]): Map<string, SchedulerTime> {
+  const children = readFolder("/proc").filter((name) => pids.includes(Number(readProcStat(name)?.[PARENT])));
+  const all = new Set([...pids.map(String), ...children]);
+  const threads = [...all].flatMap((pid) => readFolder(`/proc/${pid}/task`).map((thread) => `${pid}/task/${thread}`));
+  return new Map(
+    threads.flatMap((thread): [string, SchedulerTime][] => {
+      try {
+        const [ranNs, waitedNs] = readFileSync(`/proc/${thread}/schedstat`, "latin1").split(" ").map(Number);
+        return [[thread, { ranNs: ranNs!, waitedNs: waitedNs! }]];
+      } catch {
+        return [];
+      }
+    }),
+  );
+}
+
+function readFolder(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => /^\d+$/.test(name));
+  } catch {
+    return [];
+  }
+}
+
 export interface CpuMeasurement<Result> {
   result: Result;
   cpuMs: Record<string, number>;

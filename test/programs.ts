@@ -4,6 +4,7 @@ const PROGRAMS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     all: "../bench/run.ts",
     backup: "../bench/backup.ts",
     blocks: "../bench/decision-blocks.ts",
+    capacity: "../bench/capacity/run.ts",
     console: "../bench/console/run.ts",
     decision: "../bench/decision-speed.ts",
     delivery: "../bench/delivery/run.ts",

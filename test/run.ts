@@ -18,6 +18,7 @@ const ALL_TESTS = [
   "simulator/**/*.test.ts",
   "connectors/**/*.test.ts",
   "lab/**/*.test.ts",
+  "bench/**/*.test.ts",
   "test/**/*.test.ts",
 ];
 const DURATIONS_CACHE = join(ROOT, "node_modules", ".cache", "tests");
