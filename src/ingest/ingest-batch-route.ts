@@ -5,6 +5,7 @@ import type { Permission } from "../domain/permission.ts";
 import type { Api } from "../http/api.ts";
 import { refuseUnsupportedBody } from "../http/framing.ts";
 import type { ApiKey } from "../tables/api-keys.ts";
+import { storedTraceparent } from "../tracing/tracing.ts";
 import { parseBatch, type RecordKind } from "./parse-batch.ts";
 import { refuseImpossibleRecords } from "./refuse-impossible-records.ts";
 
@@ -36,7 +37,7 @@ export function ingestBatchRoute<Row extends { currency: string }>(
       for (const record of batch) addSource(record, key);
       const received = batch.length;
       const unknown = batch.filter(({ currency }) => isUnknownCurrency(currency));
-      const { stored: changed, older } = await ingest(merchant, batch);
+      const { stored: changed, older } = await ingest(merchant, batch, request.span && storedTraceparent(request.span));
       request.records = received;
       request.stored = changed;
       request.older = older;
