@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import type { Caller } from "../auth/keyring.ts";
-import { endSpan, sampledTraceId, startServerSpan } from "../tracing/tracing.ts";
+import { endSpan, sampledTraceId, startServerSpan, storedTraceparent } from "../tracing/tracing.ts";
 
 /** After authentication, so that an unauthenticated caller makes no spans. Adds the trace to the request's log lines. */
 export function startRequestSpan(request: FastifyRequest, { merchant }: Caller) {
@@ -18,6 +18,9 @@ export function startRequestSpan(request: FastifyRequest, { merchant }: Caller) 
   const traceId = sampledTraceId(span);
   if (traceId !== null) request.log = request.log.child({ traceId });
 }
+
+/** Kept with what the request changes; null unless its trace is sampled. */
+export const requestTraceparent = ({ span }: FastifyRequest) => span && storedTraceparent(span);
 
 /** A pattern such as "/v1/recovery_actions", or "unknown"; never the path. */
 export function routeOf({ routeOptions: { url, config } }: FastifyRequest): string {

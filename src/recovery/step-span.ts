@@ -13,7 +13,7 @@ export function startCaseSpan(merchantId: string, { id, invoiceId }: Case, trace
 
 /** Adds the result to the span, and the span's context to the events. */
 export function traceStep(span: Span, step: Step): Step {
-  if (!span.isRecording()) return withTraceparent(span, step);
+  if (!span.isRecording()) return withTraceparent(step, storedTraceparent(span));
   const { decision, events, inserted, updated, state, traits, endsNow } = step;
   const actionId = decision?.actionId ?? [...inserted, ...updated].at(-1)?.id;
   if (decision) span.setAttribute("dunlin.decision.kind", decision.kind);
@@ -25,10 +25,9 @@ export function traceStep(span: Span, step: Step): Step {
       events.map(({ type }) => type),
     );
   if (endsNow && state.endReason !== null) span.setAttribute("dunlin.case.end_reason", state.endReason);
-  return withTraceparent(span, step);
+  return withTraceparent(step, storedTraceparent(span));
 }
 
-function withTraceparent(span: Span, step: Step): Step {
-  const traceparent = storedTraceparent(span);
-  return traceparent === null ? step : { ...step, events: step.events.map((event) => ({ ...event, traceparent })) };
-}
+/** The deliveries of the step's events continue this span. */
+export const withTraceparent = (step: Step, traceparent: string | null): Step =>
+  traceparent === null ? step : { ...step, events: step.events.map((event) => ({ ...event, traceparent })) };
