@@ -64,7 +64,7 @@ before(async () => {
   // The first request of each event fails.
   shop = await openShop(api.store, endpoint, call, {
     answer: (_request, response, earlier) =>
-      response.writeHead(earlier === 0 ? 503 : 200, { "retry-after": "1" }).end(),
+      response.writeHead(earlier === 0 ? 503 : 200, { "retry-after": "2" }).end(),
   });
 });
 after(async () => {
