@@ -6,8 +6,9 @@ import type { DueDelivery } from "../tables/deliveries.ts";
 import type { EndedAttempt } from "../tables/delivery-attempts.ts";
 import { createRequestHead, type RequestHead } from "../tables/request-heads.ts";
 import { type SecretKeys, unseal } from "../tables/secret-box.ts";
-import { endSpan, type Span, startClientSpan, traceparentHeader } from "../tracing/tracing.ts";
+import { traceparentHeader } from "../tracing/tracing.ts";
 import { nextAttemptDueAt, parseRetryAfterMs } from "./attempt-schedule.ts";
+import { endAttemptSpan, startAttemptSpan } from "./attempt-span.ts";
 import { authorizationHeader, credentialSpellings, redactSecrets } from "./https/credential.ts";
 import { emptyTimings, isSuccess, type Reply } from "./https/exchange.ts";
 import type { Send } from "./https/https-sender.ts";
@@ -92,12 +93,13 @@ export async function sendAttempt(
   const startedMs = ports.monotonicMs();
   const timings = emptyTimings();
   const number = delivery.attempts + 1;
-  const span = startAttemptSpan(merchant.id, target, delivery, number);
+  const path = target.paths[delivery.type];
+  const span = startAttemptSpan(merchant.id, { origin: target.origin, path }, delivery, number);
   let reply: Reply;
   try {
     reply = await send({
       origin: target.origin,
-      path: target.paths[delivery.type],
+      path,
       authorization: target.authorization,
       body: delivery.body,
       timings,
@@ -140,44 +142,6 @@ export async function sendAttempt(
     tlsMs: roundMs(timings.tlsMs),
     firstByteMs: roundMs(timings.firstByteMs),
   };
-}
-
-function startAttemptSpan(
-  merchantId: string,
-  { origin, paths }: DeliveryTarget,
-  { type, eventId, caseId, traceparent }: DueDelivery,
-  number: number,
-): Span {
-  const span = startClientSpan("POST", traceparent, {
-    "http.request.method": "POST",
-    "dunlin.merchant.id": merchantId,
-    "dunlin.case.id": caseId,
-    "dunlin.event.id": eventId,
-    "dunlin.event.type": type,
-    "dunlin.delivery.attempt": number,
-  });
-  if (!span.isRecording()) return span;
-  const { hostname, port, pathname } = new URL(paths[type], origin);
-  span.setAttributes({
-    "server.address": hostname,
-    "server.port": port === "" ? 443 : Number(port),
-    // Without the query, which may hold a secret.
-    "url.full": origin + pathname,
-  });
-  if (number > 1) span.setAttribute("http.request.resend_count", number - 1);
-  if (type === "recovery_action") span.setAttribute("dunlin.action.id", eventId);
-  return span;
-}
-
-function endAttemptSpan(span: Span, reply: Reply, secrets: string[]) {
-  if (reply.outcome === "failed") {
-    span.setAttribute("error.type", "not_answered");
-    return endSpan(span, redactSecrets(reply.error, secrets));
-  }
-  span.setAttribute("http.response.status_code", reply.status);
-  if (isSuccess(reply.status)) return endSpan(span, null);
-  span.setAttribute("error.type", String(reply.status));
-  endSpan(span, `answered with ${reply.status}`);
 }
 
 const roundMs = (ms: number | null) => (ms === null ? null : Math.round(ms));

@@ -51,62 +51,65 @@ export async function processBatch(
   // Outside of the transaction: a broken model must not undo a step.
   const availableModel = availableModelOf(await models.of(merchantId));
   const spans: Span[] = [];
-  const { steps, withdrawn } = await traced(spans, () =>
-    db.transaction(async (tx) => {
-      const now = ports.now();
-      const [seenUntil, cases] = await Promise.all([
-        merchantClock(tx, merchantId),
-        claimCases(tx, merchantId, now, limit),
-      ]);
-      if (cases.length === 0) return NO_STEPS;
-      onClaimed(cases[0]!);
-      // After the cases are locked. A later change of settings queues them again.
-      const merchant = await findMerchant(tx, merchantId);
-      if (!merchant) return NO_STEPS;
-      const [facts, traces] = await Promise.all([
-        loadCases(tx, merchant, cases, now),
-        tracesOfCases(
-          tx,
-          merchantId,
-          cases.map(({ id }) => id),
-        ),
-      ]);
-      const provisional = new Date(now);
-      const inputs = { now, provisional, availableModel, traces, spans };
-      const processedCases = await stepCases(processing, cases, facts, inputs);
-      const owedAgain = processedCases
-        .filter(({ step }) => step.isOwedAgain)
-        .map(({ recoveryCase }) => recoveryCase.invoiceId);
-      if (owedAgain.length > 0) await reopenCases(tx, merchantId, owedAgain, ports);
-      const listedAt = await advanceMerchantClock(tx, merchantId, now, CLOCK_LOCK_TIMEOUT_MS);
-      const { upToDate, overtakenIds } = await dropOvertakenRetries(tx, merchantId, processedCases, facts, seenUntil);
-      const steps = upToDate.map(({ step }) => dateListedRows(step, provisional, listedAt));
-      const observed = upToDate.flatMap((processedCase) => processedCase.observedRetries);
-      const finishedTraces = steps.flatMap((step) => listFinishedTraces(step, traces));
-      const [withdrawn] = await Promise.all([
-        writeSteps(tx, merchantId, steps, now),
-        observed.length > 0 && recordObservedRetries(tx, merchantId, observed, listedAt),
-        overtakenIds.length > 0 && enqueueCases(tx, merchantId, overtakenIds, ports.newId()),
-        finishedTraces.length > 0 && deleteCaseTraces(tx, merchantId, finishedTraces),
-      ]);
-      return { steps, withdrawn };
-    }),
-  );
+  const processed = db.transaction(async (tx) => {
+    endSpans(spans, "repeated"); // the transaction was rolled back before
+    const now = ports.now();
+    const [seenUntil, cases] = await Promise.all([
+      merchantClock(tx, merchantId),
+      claimCases(tx, merchantId, now, limit),
+    ]);
+    if (cases.length === 0) return NO_STEPS;
+    onClaimed(cases[0]!);
+    // After the cases are locked. A later change of settings queues them again.
+    const merchant = await findMerchant(tx, merchantId);
+    if (!merchant) return NO_STEPS;
+    const [facts, traces] = await Promise.all([
+      loadCases(tx, merchant, cases, now),
+      tracesOfCases(
+        tx,
+        merchantId,
+        cases.map(({ id }) => id),
+      ),
+    ]);
+    const provisional = new Date(now);
+    const inputs = { now, provisional, availableModel, traces, spans };
+    const processedCases = await stepCases(processing, cases, facts, inputs);
+    const owedAgain = processedCases
+      .filter(({ step }) => step.isOwedAgain)
+      .map(({ recoveryCase }) => recoveryCase.invoiceId);
+    if (owedAgain.length > 0) await reopenCases(tx, merchantId, owedAgain, ports);
+    const listedAt = await advanceMerchantClock(tx, merchantId, now, CLOCK_LOCK_TIMEOUT_MS);
+    const { upToDate, overtakenIds } = await dropOvertakenRetries(tx, merchantId, processedCases, facts, seenUntil);
+    const steps = upToDate.map(({ step }) => dateListedRows(step, provisional, listedAt));
+    const observed = upToDate.flatMap((processedCase) => processedCase.observedRetries);
+    const finishedTraces = steps.flatMap((step) => listFinishedTraces(step, traces));
+    const [withdrawn] = await Promise.all([
+      writeSteps(tx, merchantId, steps, now),
+      observed.length > 0 && recordObservedRetries(tx, merchantId, observed, listedAt),
+      overtakenIds.length > 0 && enqueueCases(tx, merchantId, overtakenIds, ports.newId()),
+      finishedTraces.length > 0 && deleteCaseTraces(tx, merchantId, finishedTraces),
+    ]);
+    return { steps, withdrawn };
+  });
+  const { steps, withdrawn } = await endSpansWith(spans, processed);
   publishSteps(processing, merchantId, steps, withdrawn);
   return steps.length;
 }
 
-/** Ends the spans with the transaction's result. */
-async function traced<Result>(spans: readonly Span[], work: () => Promise<Result>): Promise<Result> {
+async function endSpansWith<Result>(spans: Span[], committed: Promise<Result>): Promise<Result> {
   let error: string | null = null;
   try {
-    return await work();
+    return await committed;
   } catch (thrown) {
     error = (thrown as Error).name;
     throw thrown;
   } finally {
-    for (const span of spans) endSpan(span, error);
+    endSpans(spans, error);
   }
+}
+
+function endSpans(spans: Span[], error: string | null) {
+  for (const span of spans.splice(0)) endSpan(span, error);
 }
 
 /** Later steps continue the latest trace. A case that is not due again has no later steps, except for new facts. */
@@ -128,6 +131,7 @@ const NO_STEPS = { steps: [], withdrawn: [] };
 interface ProcessedCase {
   recoveryCase: ClaimedCase;
   step: Step;
+  span: Span;
   observedRetries: ObservedRetry[];
 }
 
@@ -156,7 +160,7 @@ async function stepCases(
       ...{ id: ports.newId(), transactionId: id, caseId: recoveryCase.id },
     }));
     facts.recordRequests(result);
-    processedCases.push({ recoveryCase, step: result, observedRetries: observed });
+    processedCases.push({ recoveryCase, step: result, span, observedRetries: observed });
     // Requests and deliveries in this process must go on.
     await pause();
   }
@@ -181,9 +185,11 @@ async function dropOvertakenRetries(
   if (otherRequests.length === 0) return { upToDate: processedCases, overtakenIds: [] };
   const isOvertaken = (processedCase: ProcessedCase) =>
     requestsRetry(processedCase) && facts.hasRelevantRequest(processedCase.recoveryCase, otherRequests);
+  const overtaken = processedCases.filter(isOvertaken);
+  for (const { span } of overtaken) span.setAttribute("dunlin.decision.overtaken", true);
   return {
     upToDate: processedCases.filter((processedCase) => !isOvertaken(processedCase)),
-    overtakenIds: processedCases.filter(isOvertaken).map(({ recoveryCase }) => recoveryCase.id),
+    overtakenIds: overtaken.map(({ recoveryCase }) => recoveryCase.id),
   };
 }
 
