@@ -153,6 +153,21 @@ create policy wall on case_pokes using ((merchant_id = (nullif(current_setting('
 comment on table case_pokes is 'The queue of cases to reevaluate because facts about them changed. Code that writes facts adds an entry in the same transaction; a step removes its cases before it reads the facts.';
 comment on column case_pokes.part is 'One statement may write several entries; they are numbered.';
 
+create table case_traces (
+  merchant_id uuid not null,
+  case_id uuid not null,
+  traceparent text collate "C" not null,
+  at timestamptz not null,
+  constraint case_traces_pkey primary key (merchant_id, case_id, traceparent)
+);
+alter table case_traces alter column merchant_id set (n_distinct=1);
+alter table case_traces enable row level security;
+alter table case_traces force row level security;
+create policy every_merchant on case_traces to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
+create policy wall on case_traces using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
+comment on table case_traces is 'Traced requests that queued a case. A step continues the latest, links the others and deletes them.';
+comment on column case_traces.at is 'When the request was stored.';
+
 create table cases (
   merchant_id uuid not null,
   id uuid not null,
@@ -523,6 +538,7 @@ create table deliveries (
   attempts int2 not null default 0,
   attempts_max int2 not null,
   due_at timestamptz not null,
+  traceparent text collate "C",
   constraint deliveries_pkey primary key (merchant_id, event_id),
   constraint deliveries_attempts_check check (attempts >= 0),
   constraint deliveries_attempts_max_check check (attempts_max = any (array[6, 7])),
@@ -537,6 +553,7 @@ create policy every_merchant on deliveries to current_user, dunlin_worker using 
 create policy wall on deliveries using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table deliveries is 'Events that are still to be sent. The row is deleted when the event ends. An event that is neither here nor marked was delivered.';
 comment on column deliveries.attempts is 'Ended attempts of this round. A replay begins a new round.';
+comment on column deliveries.traceparent is 'The trace context of the decision that made the event; null: not traced.';
 
 create table delivery_attempts (
   merchant_id uuid not null,

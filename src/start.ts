@@ -413,14 +413,14 @@ function startChat({ ports, secretKeys }: Store, { allow, extraCa }: WebhookNetw
 function createIngest({ tenantDb, ports }: Store, onWithdrawn: OnWithdrawn): ApiOptions["ingest"] {
   const dbOf = ({ id }: { id: string }) => tenantDb.of(id);
   return {
-    subscriptions: createGroupCommit((merchant, batch) =>
-      ingestSubscriptions(dbOf(merchant), merchant, batch, ports, onWithdrawn),
+    subscriptions: createGroupCommit((merchant, batches, traceparents) =>
+      ingestSubscriptions(dbOf(merchant), merchant, batches, ports, onWithdrawn, traceparents),
     ),
-    invoices: createGroupCommit((merchant, batch) =>
-      ingestInvoices(dbOf(merchant), merchant, batch, ports, onWithdrawn),
+    invoices: createGroupCommit((merchant, batches, traceparents) =>
+      ingestInvoices(dbOf(merchant), merchant, batches, ports, onWithdrawn, traceparents),
     ),
-    transactions: createGroupCommit((merchant, batch) =>
-      ingestTransactions(dbOf(merchant), merchant, batch, ports, onWithdrawn),
+    transactions: createGroupCommit((merchant, batches, traceparents) =>
+      ingestTransactions(dbOf(merchant), merchant, batches, ports, onWithdrawn, traceparents),
     ),
   };
 }

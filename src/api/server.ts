@@ -24,6 +24,7 @@ import { createRateLimit, type RateLimit } from "../http/rate-limit.ts";
 import { readBody } from "../http/read-body.ts";
 import { CALLER_REQUEST_ID, callerRequestId } from "../http/request-id.ts";
 import { createRequestLog, isLogged, logEntryOf, malformedLogEntryOf, type RequestLog } from "../http/request-log.ts";
+import { endRequestSpan, routeOf } from "../http/request-span.ts";
 import { isSlowBodyAllowed } from "../http/slow-body.ts";
 import { ingestInvoicesRoute } from "../ingest/ingest-invoices-route.ts";
 import { ingestSubscriptionsRoute } from "../ingest/ingest-subscriptions-route.ts";
@@ -182,6 +183,7 @@ const REQUEST_DECORATIONS = [
   "callerRequestId",
   "page",
   "isFinished",
+  "span",
 ];
 
 /** In the metrics and both logs. */
@@ -194,9 +196,9 @@ function finishRequest(
   request.isFinished = true;
   const { monotonicMs, now } = request.startedAt ?? { monotonicMs: ports.monotonicMs(), now: ports.now() };
   const ms = ports.monotonicMs() - monotonicMs;
-  const { url, config } = request.routeOptions;
-  const route = (config as { path?: string }).path ?? url ?? "unknown";
+  const route = routeOf(request);
   metrics.requestFinished(route, request.method, reply.statusCode, ms);
+  endRequestSpan(request, reply.statusCode);
   if (isLogged(request, reply)) requestLog.add(logEntryOf(request, reply, route, ms, now));
   const level = PROBE_PATHS.has(route) && reply.statusCode < 500 ? "debug" : "info";
   request.log[level](

@@ -59,6 +59,7 @@ const REST = [
   "insert into connections (merchant_id, name, is_live, secrets, settings, created_at) select id, 'stripe', false, '', '{}', created_at from merchants",
   "insert into connector_cursors select id, 'stripe', 'events', '1' from merchants",
   "insert into reporting_rates select id, 'GBP', 1.17, created_at from merchants",
+  "insert into case_traces select merchant_id, id, '00-1-1-01', opened_at from cases",
   "insert into recovery_sums select id, 'all', created_at, '', 'EUR', 1, 1, 1, 1 from merchants",
   "insert into connector_opt_outs select id, 'stripe', 'c', created_at from merchants",
   `insert into recovery_rules (merchant_id, id, position, name, conditions, leave_out, created_at, updated_at)

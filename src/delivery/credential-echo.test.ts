@@ -92,6 +92,7 @@ async function recordAttempt(auth: WebhookAuth, secret: string, origin = receive
     attempts: 0,
     attemptsMax: 6,
     dueMs: START.getTime(),
+    traceparent: null,
   };
   const attempt = await sendAttempt(merchant, createTarget(merchant, SECRET_KEYS)!, delivery, 1, send, realPorts);
   assert.ok(!("unsent" in attempt));

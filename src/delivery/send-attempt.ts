@@ -6,7 +6,9 @@ import type { DueDelivery } from "../tables/deliveries.ts";
 import type { EndedAttempt } from "../tables/delivery-attempts.ts";
 import { createRequestHead, type RequestHead } from "../tables/request-heads.ts";
 import { type SecretKeys, unseal } from "../tables/secret-box.ts";
+import { traceparentHeader } from "../tracing/tracing.ts";
 import { nextAttemptDueAt, parseRetryAfterMs } from "./attempt-schedule.ts";
+import { endAttemptSpan, startAttemptSpan } from "./attempt-span.ts";
 import { authorizationHeader, credentialSpellings, redactSecrets } from "./https/credential.ts";
 import { emptyTimings, isSuccess, type Reply } from "./https/exchange.ts";
 import type { Send } from "./https/https-sender.ts";
@@ -90,23 +92,27 @@ export async function sendAttempt(
   const startedAt = ports.now();
   const startedMs = ports.monotonicMs();
   const timings = emptyTimings();
+  const number = delivery.attempts + 1;
+  const path = target.paths[delivery.type];
+  const span = startAttemptSpan(merchant.id, { origin: target.origin, path }, delivery, number);
   let reply: Reply;
   try {
     reply = await send({
       origin: target.origin,
-      path: target.paths[delivery.type],
+      path,
       authorization: target.authorization,
       body: delivery.body,
       timings,
+      traceparent: traceparentHeader(span),
       signature: target.sign === null ? null : target.sign(delivery.eventId, delivery.body, ports.realNow(), startedAt),
     });
   } catch (error) {
     reply = { outcome: "failed", error: `not sent: ${error}` };
   }
+  endAttemptSpan(span, reply, target.secrets);
   if (reply.outcome === "failed" && reply.isLocalFailure) return { unsent: reply.error };
   // The clock may have been set back meanwhile.
   const endedAt = new Date(Math.max(startedAt.getTime(), ports.now().getTime()));
-  const number = delivery.attempts + 1;
   const success = reply.outcome === "response" && isSuccess(reply.status);
   const ends = success ? "delivered" : number >= delivery.attemptsMax ? "exhausted" : null;
   const retryAfterMs =

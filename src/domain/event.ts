@@ -19,6 +19,8 @@ export interface Event {
   type: EventType;
   body: string;
   createdAt: Date;
+  /** Of the step that made it, for its delivery; absent or null: not traced. */
+  traceparent?: string | null;
 }
 
 export interface RecoveryActionData {

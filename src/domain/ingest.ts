@@ -8,5 +8,13 @@ export interface BatchResult {
   older: number;
 }
 
-/** The whole batch or nothing. */
-export type Ingest<Row> = (merchant: Merchant, batch: readonly Row[]) => Promise<BatchResult>;
+/**
+ * The whole batch or nothing.
+ *
+ * @param traceparent  of the request's sampled trace
+ */
+export type Ingest<Row> = (
+  merchant: Merchant,
+  batch: readonly Row[],
+  traceparent?: string | null,
+) => Promise<BatchResult>;

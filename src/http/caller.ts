@@ -1,14 +1,18 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Caller, Keyring } from "../auth/keyring.ts";
 import type { Permission } from "../domain/permission.ts";
+import type { Span } from "../tracing/tracing.ts";
 import { ApiError } from "./errors.ts";
 import { type InFlightRequests, maxInFlight, RETRY_SOON_HEADERS } from "./in-flight.ts";
 import type { InvalidKeyThrottle } from "./invalid-key-throttle.ts";
 import type { RateLimit } from "./rate-limit.ts";
+import { startRequestSpan } from "./request-span.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
     caller: Caller | null;
+    /** Of an operation; null until its caller is known. */
+    span: Span | null;
   }
 }
 
@@ -29,6 +33,7 @@ export function requirePermission(permission: Permission, checks: CallerChecks) 
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const caller = await authenticateCaller(request, checks);
     request.caller = caller;
+    startRequestSpan(request, caller);
     const { id: keyId, merchantId } = caller.key;
     const { ratePerSecond: perSecond, rateBurst: burst } = caller.merchant;
     const { allowed, headers } = await checks.rateLimit.take({ merchantId, keyId, perSecond, burst });

@@ -1,12 +1,19 @@
 import type { BatchResult, Ingest } from "../domain/ingest.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { isOutage } from "../postgres/database-errors.ts";
+import type { Traceparents } from "./store-batches.ts";
 
-export type Flush<Row> = (merchant: Merchant, batches: readonly (readonly Row[])[]) => Promise<BatchResult[]>;
+/** @param traceparents  of the batches' requests, in the same order */
+export type Flush<Row> = (
+  merchant: Merchant,
+  batches: readonly (readonly Row[])[],
+  traceparents: Traceparents,
+) => Promise<BatchResult[]>;
 
 interface PendingRequest<Row> {
   merchant: Merchant;
   batch: readonly Row[];
+  traceparent: string | null;
   result: PromiseWithResolvers<BatchResult>;
 }
 
@@ -44,11 +51,11 @@ function canStartFlush({ flushes, waiting }: MerchantQueue<unknown>): boolean {
 export function createGroupCommit<Row extends { id: string }>(flush: Flush<Row>, slowMs = SLOW_FLUSH_MS): Ingest<Row> {
   const queues = new Map<string, MerchantQueue<Row>>();
 
-  function ingest(merchant: Merchant, batch: readonly Row[]): Promise<BatchResult> {
+  function ingest(merchant: Merchant, batch: readonly Row[], traceparent: string | null = null): Promise<BatchResult> {
     const queue = queues.get(merchant.id) ?? { flushes: new Set(), waiting: [] };
     queues.set(merchant.id, queue);
     const result = Promise.withResolvers<BatchResult>();
-    queue.waiting.push({ merchant, batch, result });
+    queue.waiting.push({ merchant, batch, traceparent, result });
     if (canStartFlush(queue)) drain(merchant.id, queue);
     return result.promise;
   }
@@ -71,9 +78,10 @@ export function createGroupCommit<Row extends { id: string }>(flush: Flush<Row>,
 
   async function flushTogether(requests: readonly PendingRequest<Row>[]) {
     const batches = requests.map(({ batch }) => batch);
+    const traceparents = requests.map(({ traceparent }) => traceparent);
     let results: BatchResult[];
     try {
-      results = await flush(requests.at(-1)!.merchant, batches);
+      results = await flush(requests.at(-1)!.merchant, batches, traceparents);
     } catch (error) {
       // Nothing was stored, so repeating is safe, though useless during an outage.
       if (requests.length > 1 && !isOutage(error)) for (const request of requests) await flushTogether([request]);

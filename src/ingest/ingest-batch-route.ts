@@ -4,6 +4,7 @@ import type { Ingest } from "../domain/ingest.ts";
 import type { Permission } from "../domain/permission.ts";
 import type { Api } from "../http/api.ts";
 import { refuseUnsupportedBody } from "../http/framing.ts";
+import { requestTraceparent } from "../http/request-span.ts";
 import type { ApiKey } from "../tables/api-keys.ts";
 import { parseBatch, type RecordKind } from "./parse-batch.ts";
 import { refuseImpossibleRecords } from "./refuse-impossible-records.ts";
@@ -36,7 +37,7 @@ export function ingestBatchRoute<Row extends { currency: string }>(
       for (const record of batch) addSource(record, key);
       const received = batch.length;
       const unknown = batch.filter(({ currency }) => isUnknownCurrency(currency));
-      const { stored: changed, older } = await ingest(merchant, batch);
+      const { stored: changed, older } = await ingest(merchant, batch, requestTraceparent(request));
       request.records = received;
       request.stored = changed;
       request.older = older;

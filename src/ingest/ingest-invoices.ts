@@ -7,6 +7,7 @@ import type { Database, Tx } from "../postgres/database.ts";
 import { mergeBatches, type Wave } from "../postgres/merge-batches.ts";
 import { applyReview, loadOpeningContext } from "../recovery/open-cases.ts";
 import { reviewInvoices } from "../recovery/review-invoices.ts";
+import { traceCasesOfInvoices } from "../tables/case-traces.ts";
 import { endCasesLeavingRecovery } from "../tables/cases.ts";
 import { withdrawEvents } from "../tables/events.ts";
 import {
@@ -19,29 +20,45 @@ import {
 } from "../tables/invoices.ts";
 import { enqueueCasesOfInvoices } from "../tables/reevaluation-queue.ts";
 import { pauseFastPath, shouldTryFastPath } from "./insert-fast-path.ts";
-import { countBatchResults, type StoreBatches, type UnchangedIds } from "./store-batches.ts";
+import {
+  countBatchResults,
+  listTraced,
+  type StoreBatches,
+  type Traceparents,
+  type UnchangedIds,
+} from "./store-batches.ts";
 
 /**
  * Stores batches, all or none, and keeps each invoice's winning version. The same transaction opens and ends their cases. After
  * the commit, Dunlin sends no undelivered event of an ended case.
  */
-export const ingestInvoices: StoreBatches<Invoice> = (db, merchant, batches, ports, onWithdrawn) =>
-  storeInvoices(db, merchant, batches, ports, { onWithdrawn, opensCases: true });
+export const ingestInvoices: StoreBatches<Invoice> = (db, merchant, batches, ports, onWithdrawn, traceparents) =>
+  storeInvoices(db, merchant, batches, ports, { onWithdrawn, opensCases: true, traceparents });
 
 /** An unpaid invoice opens no case until a newer version is pushed. */
 export const importInvoices: StoreBatches<Invoice> = (db, merchant, batches, ports, onWithdrawn) =>
   storeInvoices(db, merchant, batches, ports, { onWithdrawn, opensCases: false });
+
+interface StoringOptions {
+  onWithdrawn: OnWithdrawn;
+  opensCases: boolean;
+  traceparents?: Traceparents | undefined;
+}
 
 async function storeInvoices(
   db: Database,
   merchant: Merchant,
   batches: readonly (readonly Invoice[])[],
   ports: Ports,
-  { onWithdrawn, opensCases }: { onWithdrawn: OnWithdrawn; opensCases: boolean },
+  { onWithdrawn, opensCases, traceparents = [] }: StoringOptions,
 ): Promise<BatchResult[]> {
   const waves = mergeBatches(batches);
   const unpaid = waves.map(({ rows }) => selectUnpaid(rows));
   const queueEntryIds = waves.map(() => newQueueEntryIds(merchant, ports));
+  const trace = async (tx: Tx, unchanged: readonly UnchangedIds[]) => {
+    const traced = waves.flatMap((wave, index) => listTraced(wave, unchanged[index]!, traceparents, ({ id }) => id));
+    if (traced.length > 0) await traceCasesOfInvoices(tx, merchant.id, traced, ports.now());
+  };
   const store = async (mayBeNew: boolean): Promise<{ unchanged: UnchangedIds[]; withdrawn: string[] }> => {
     const [firstWave] = waves;
     // One statement suffices for new invoices that open no case.
@@ -65,7 +82,10 @@ async function storeInvoices(
         finishLastWave = storedWave.finish;
       }
       // The last statements are pipelined with the commit.
-      return async () => ({ unchanged, withdrawn: [...withdrawn, ...(await finishLastWave())] });
+      return async () => {
+        const [withdrawnLast] = await Promise.all([finishLastWave(), trace(tx, unchanged)]);
+        return { unchanged, withdrawn: [...withdrawn, ...withdrawnLast] };
+      };
     });
   };
   const mayBeNew = shouldTryFastPath(merchant.id);

@@ -8,6 +8,7 @@ import type { Database, Tx } from "../postgres/database.ts";
 import { mergeBatches, type Wave } from "../postgres/merge-batches.ts";
 import { applyReview, loadOpeningContext } from "../recovery/open-cases.ts";
 import { reviewInvoices } from "../recovery/review-invoices.ts";
+import { traceCasesOfInvoices, traceCasesOfSubscriptions } from "../tables/case-traces.ts";
 import { findInvoicesToReopen, lockCasesOfSubscriptions } from "../tables/cases.ts";
 import { undeliveredActions, withdrawEvents } from "../tables/events.ts";
 import { customersOfInvoices, unpaidInvoices } from "../tables/invoices.ts";
@@ -18,13 +19,27 @@ import {
 } from "../tables/reevaluation-queue.ts";
 import { SUBSCRIPTION_TABLE } from "../tables/subscriptions.ts";
 import { TRANSACTION_TABLE } from "../tables/transactions.ts";
-import { countBatchResults, findUnchangedIds, type StoreBatches, type UnchangedIds } from "./store-batches.ts";
+import {
+  countBatchResults,
+  findUnchangedIds,
+  listTraced,
+  type StoreBatches,
+  type Traceparents,
+  type UnchangedIds,
+} from "./store-batches.ts";
 
 /**
  * Stores batches, all or none, and keeps each subscription's winning version. After the commit, Dunlin sends no undelivered
  * instruction of an ended subscription.
  */
-export const ingestSubscriptions: StoreBatches<Subscription> = async (db, merchant, batches, ports, onWithdrawn) => {
+export const ingestSubscriptions: StoreBatches<Subscription> = async (
+  db,
+  merchant,
+  batches,
+  ports,
+  onWithdrawn,
+  traceparents = [],
+) => {
   const waves = mergeBatches(batches);
   const { unchanged, endedIds, withdrawnInTx } = await db.transaction(async (tx) => {
     const result = { unchanged: [] as UnchangedIds[], endedIds: [] as string[], withdrawnInTx: [] as string[] };
@@ -39,6 +54,8 @@ export const ingestSubscriptions: StoreBatches<Subscription> = async (db, mercha
       if (openCount > 0) result.withdrawnInTx.push(...(await withdrawUndelivered(tx, merchant.id, endedIds, ports)));
       if (activeIds.length > 0) await reopenCases(tx, merchant.id, activeIds, ports);
       result.endedIds.push(...endedIds);
+      const traced = listTraced(wave, unchanged, traceparents, ({ id }) => id);
+      if (traced.length > 0) await traceCasesOfSubscriptions(tx, merchant.id, traced, ports.now());
     }
     return result;
   });
@@ -88,19 +105,29 @@ async function reopenCases(tx: Tx, merchantId: string, activeIds: readonly strin
  * Stores batches, all or none, and keeps each attempt's winning version. The same transaction ends cases that are now paid, and
  * opens a case if a payment no longer counts.
  */
-export const ingestTransactions: StoreBatches<Transaction> = (db, merchant, batches, ports, onWithdrawn) =>
-  storeTransactions(db, merchant, batches, ports, { onWithdrawn, opensCases: true });
+export const ingestTransactions: StoreBatches<Transaction> = (
+  db,
+  merchant,
+  batches,
+  ports,
+  onWithdrawn,
+  traceparents = [],
+) => storeTransactions(db, merchant, batches, ports, { onWithdrawn, opensCases: true, traceparents });
 
 /** Opens no cases. */
 export const importTransactions: StoreBatches<Transaction> = (db, merchant, batches, ports, onWithdrawn) =>
-  storeTransactions(db, merchant, batches, ports, { onWithdrawn, opensCases: false });
+  storeTransactions(db, merchant, batches, ports, { onWithdrawn, opensCases: false, traceparents: [] });
 
 async function storeTransactions(
   db: Database,
   merchant: Merchant,
   batches: readonly (readonly Transaction[])[],
   ports: Ports,
-  { onWithdrawn, opensCases }: { onWithdrawn: OnWithdrawn; opensCases: boolean },
+  {
+    onWithdrawn,
+    opensCases,
+    traceparents,
+  }: { onWithdrawn: OnWithdrawn; opensCases: boolean; traceparents: Traceparents },
 ): Promise<BatchResult[]> {
   const waves = mergeBatches(batches);
   const updateCases = (tx: Tx, changed: readonly PushedAttempt[]) =>
@@ -116,6 +143,8 @@ async function storeTransactions(
       result.unchanged.push({ unchangedIds, olderIds });
       const changed = wave.rows.filter(({ id }) => ids.has(id));
       result.updates.push({ ...(await updateCases(tx, changed)), changed });
+      const traced = listTraced(wave, { unchangedIds, olderIds }, traceparents, ({ invoiceId }) => invoiceId);
+      if (traced.length > 0) await traceCasesOfInvoices(tx, merchant.id, traced, ports.now());
     }
     return result;
   });

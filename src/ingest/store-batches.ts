@@ -4,6 +4,10 @@ import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../postgres/database.ts";
 import type { Wave } from "../postgres/merge-batches.ts";
+import type { TracedRecord } from "../tables/case-traces.ts";
+
+/** Of each batch's request; null: not sampled. */
+export type Traceparents = readonly (string | null)[];
 
 /** Stores all batches or none. One result per batch. */
 export type StoreBatches<Row> = (
@@ -12,6 +16,7 @@ export type StoreBatches<Row> = (
   batches: readonly (readonly Row[])[],
   ports: Ports,
   onWithdrawn: OnWithdrawn,
+  traceparents?: Traceparents,
 ) => Promise<BatchResult[]>;
 
 export interface UnchangedIds {
@@ -43,4 +48,19 @@ export function countBatchResults<Row extends { id: string }>(
 /** null if all changed. */
 export function findUnchangedIds({ rows }: Wave<{ id: string }>, changed: ReadonlySet<string>) {
   return changed.size === rows.length ? null : rows.map(({ id }) => id).filter((id) => !changed.has(id));
+}
+
+/** The records of a wave that changed and came with a sampled request. */
+export function listTraced<Row extends { id: string }>(
+  { rows, batchIndexes }: Wave<Row>,
+  { unchangedIds }: UnchangedIds,
+  traceparents: Traceparents,
+  idOf: (row: Row) => string,
+): TracedRecord[] {
+  if (traceparents.every((each) => each === null)) return [];
+  const unchanged = new Set(unchangedIds);
+  return rows.flatMap((row, index) => {
+    const traceparent = traceparents[batchIndexes[index]!] ?? null;
+    return traceparent === null || unchanged.has(row.id) ? [] : [{ id: idOf(row), traceparent }];
+  });
 }

@@ -3,6 +3,7 @@ import type { Actor } from "../domain/person.ts";
 import type { Api } from "../http/api.ts";
 import { ApiError } from "../http/errors.ts";
 import { refuseUnsupportedBody } from "../http/framing.ts";
+import { requestTraceparent } from "../http/request-span.ts";
 import { futureTimestamp, isIdentifier, optionalField, type RecordField, text } from "../ingest/record-fields.ts";
 import {
   postponeRecovery,
@@ -61,7 +62,8 @@ function addRoute<Body extends object>(
     const { merchant, key } = request.caller!;
     const invoiceId = checkedId((request.params as { invoiceId: string }).invoiceId);
     const body = readRequestBody<Body>(fields, request.body as Buffer | undefined);
-    const service = { ...api.recovery, db: api.tenantDb.of(merchant.id), ports: api.ports, log: request.log };
+    const [db, traceparent] = [api.tenantDb.of(merchant.id), requestTraceparent(request)];
+    const service = { ...api.recovery, db, ports: api.ports, log: request.log, traceparent };
     const answer = await act(service, merchant.id, { invoiceId, actor: actorOf(key), ...body });
     if (answer === null) throw unknownInvoiceError();
     if (typeof answer === "string") throw new ApiError(409, answer);

@@ -11,8 +11,10 @@ import { loadCases } from "../recovery/load-cases.ts";
 import type { LoadedCase } from "../recovery/loaded-case.ts";
 import { isAwaited } from "../recovery/outcome.ts";
 import { type Step, stepCase } from "../recovery/step.ts";
+import { withTraceparent } from "../recovery/step-span.ts";
 import { publishSteps, type StepListeners, writeSteps } from "../recovery/write-steps.ts";
 import { writeAuditEntry } from "../tables/audit-log.ts";
+import { traceCasesOfInvoices } from "../tables/case-traces.ts";
 import { casesOfInvoice, lockOpenCase, setPostponedUntil } from "../tables/cases.ts";
 import { findInvoices } from "../tables/invoices.ts";
 import { advanceMerchantClock } from "../tables/merchant-clocks.ts";
@@ -22,6 +24,8 @@ import { enqueueCases } from "../tables/reevaluation-queue.ts";
 export interface RecoveryRequests extends StepListeners {
   db: Database;
   ports: Ports;
+  /** Of the request's sampled trace. */
+  traceparent?: string | null;
 }
 
 export interface RecoveryRequest {
@@ -53,7 +57,8 @@ export async function stopRecovery(
   request: RecoveryRequest,
 ): Promise<StopResult | string | null> {
   const act: ActOnCase<StopResult> = async (tx, { recoveryCase, view, now, listedAt }) => {
-    const step = stepCase({ ...view, isStopped: true }, now, service.ports.newId, NO_MODEL, listedAt);
+    const stopped = stepCase({ ...view, isStopped: true }, now, service.ports.newId, NO_MODEL, listedAt);
+    const step = withTraceparent(stopped, service.traceparent ?? null);
     const withdrawn = await writeSteps(tx, merchantId, [step], now);
     // The facts may already contain another end.
     if (step.state.endReason !== "stopped_by_hand")
@@ -81,7 +86,8 @@ export async function requestRetryNow(
   request: RecoveryRequest,
 ): Promise<RetryNowResult | string | null> {
   const act: ActOnCase<RetryNowResult> = async (tx, { recoveryCase, view, now, listedAt }) => {
-    const { step, action } = stepRetryNow(view, now, service.ports.newId, listedAt);
+    const { step: requested, action } = stepRetryNow(view, now, service.ports.newId, listedAt);
+    const step = withTraceparent(requested, service.traceparent ?? null);
     if (!action) return { answer: `${NOTHING_RETRIED} ${explainNoRetryNow(view, step)}` };
     await setPostponedUntil(tx, merchantId, recoveryCase.id, null);
     const withdrawn = await writeSteps(tx, merchantId, [step], now);
@@ -172,7 +178,7 @@ async function actOnOpenCase<Result>(
   nothingDone: string,
   act: ActOnCase<Result>,
 ): Promise<Result | string | null> {
-  const { db, ports } = service;
+  const { db, ports, traceparent } = service;
   const { answer, step, withdrawn } = await db.transaction(async (tx) => {
     // Waits for a running step, so that its events are seen too.
     const recoveryCase = await lockOpenCase(tx, merchantId, invoiceId);
@@ -186,7 +192,10 @@ async function actOnOpenCase<Result>(
     const now = ports.now();
     const merchant = (await findMerchant(tx, merchantId))!;
     const view = (await loadCases(tx, merchant, [recoveryCase])).view(recoveryCase);
-    return { step: undefined, withdrawn: [], ...(await act(tx, { recoveryCase, view, now, listedAt })) };
+    const acted = await act(tx, { recoveryCase, view, now, listedAt });
+    if (traceparent && typeof acted.answer !== "string")
+      await traceCasesOfInvoices(tx, merchantId, [{ id: invoiceId, traceparent }], now);
+    return { step: undefined, withdrawn: [], ...acted };
   });
   if (step) publishSteps(service, merchantId, [step], withdrawn);
   return answer;

@@ -4,6 +4,7 @@ import pino from "pino";
 import { readPretrainedModel } from "../../lab/trial/open-world.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { createModelCache } from "../learning/model-cache.ts";
+import { startTracerSdk } from "../tracing/tracer-sdk.fixture.ts";
 import { type BatchProcessing, processBatch } from "./process-batch.ts";
 import { processDueCases } from "./process-due-cases.ts";
 import { DAY, MINUTE, openStage } from "./stage.fixture.ts";
@@ -65,12 +66,16 @@ test("a process leaves queue entries alone that another one is processing", asyn
   assert.equal(await processBatch(buildProcessing(), merchant.id, 100), 0);
 });
 
-test("one of two simultaneous retries of a customer stands, and the other is decided again with it in view", async () => {
+test("one of two simultaneous retries of a customer stands, and the other is decided again with it in view", async (t) => {
   await pushUnpaidInvoice("inv_1", "cus_1");
   await pushUnpaidInvoice("inv_2", "cus_1");
   await stage.decide();
   await advanceUntilDue();
+  const sdk = startTracerSdk();
+  t.after(sdk.stop);
   assert.deepEqual(await runOverlapping(1), [0, 1]);
+  const overtaken = sdk.spans().map(({ attributes }) => attributes["dunlin.decision.overtaken"] ?? false);
+  assert.deepEqual(overtaken.sort(), [false, true]);
   assert.equal((await retries()).length, 1);
   await stage.decide();
   const { rows } = await db.run<{ n: number }>({ name: "", text: "select count(*)::int as n from case_pokes" });

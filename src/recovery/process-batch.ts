@@ -3,11 +3,13 @@ import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
 import type { MerchantModel, ModelCache } from "../engine/learned/merchant-model.ts";
 import type { Database, Tx } from "../postgres/database.ts";
+import { deleteCaseTraces, tracesOfCases } from "../tables/case-traces.ts";
 import { advanceMerchantClock, merchantClock } from "../tables/merchant-clocks.ts";
 import { findMerchant } from "../tables/merchants.ts";
 import { type ObservedRetry, recordObservedRetries } from "../tables/observed-retries.ts";
 import { retryRequestsAfter } from "../tables/recovery-actions.ts";
 import { enqueueCases } from "../tables/reevaluation-queue.ts";
+import { endSpan, type Span } from "../tracing/tracing.ts";
 import { type ClaimedCase, claimCases } from "./claim-cases.ts";
 import { dateListedRows } from "./date-listed-rows.ts";
 import type { AvailableModel } from "./decide-case.ts";
@@ -16,6 +18,7 @@ import { observedRetries } from "./observed-retries.ts";
 import { applyReview, loadOpeningContext } from "./open-cases.ts";
 import { reviewInvoices } from "./review-invoices.ts";
 import { type Step, stepCase } from "./step.ts";
+import { startCaseSpan, traceStep } from "./step-span.ts";
 import { publishSteps, type StepListeners, writeSteps } from "./write-steps.ts";
 
 /** A process that holds the clock longer than this hangs. */
@@ -47,7 +50,9 @@ export async function processBatch(
   const { db, ports, models } = processing;
   // Outside of the transaction: a broken model must not undo a step.
   const availableModel = availableModelOf(await models.of(merchantId));
-  const { steps, withdrawn } = await db.transaction(async (tx) => {
+  const spans: Span[] = [];
+  const processed = db.transaction(async (tx) => {
+    endSpans(spans, "repeated"); // the transaction was rolled back before
     const now = ports.now();
     const [seenUntil, cases] = await Promise.all([
       merchantClock(tx, merchantId),
@@ -58,9 +63,17 @@ export async function processBatch(
     // After the cases are locked. A later change of settings queues them again.
     const merchant = await findMerchant(tx, merchantId);
     if (!merchant) return NO_STEPS;
-    const facts = await loadCases(tx, merchant, cases, now);
+    const [facts, traces] = await Promise.all([
+      loadCases(tx, merchant, cases, now),
+      tracesOfCases(
+        tx,
+        merchantId,
+        cases.map(({ id }) => id),
+      ),
+    ]);
     const provisional = new Date(now);
-    const processedCases = await stepCases(processing, cases, facts, { now, provisional, availableModel });
+    const inputs = { now, provisional, availableModel, traces, spans };
+    const processedCases = await stepCases(processing, cases, facts, inputs);
     const owedAgain = processedCases
       .filter(({ step }) => step.isOwedAgain)
       .map(({ recoveryCase }) => recoveryCase.invoiceId);
@@ -69,15 +82,40 @@ export async function processBatch(
     const { upToDate, overtakenIds } = await dropOvertakenRetries(tx, merchantId, processedCases, facts, seenUntil);
     const steps = upToDate.map(({ step }) => dateListedRows(step, provisional, listedAt));
     const observed = upToDate.flatMap((processedCase) => processedCase.observedRetries);
+    const finishedTraces = steps.flatMap((step) => listFinishedTraces(step, traces));
     const [withdrawn] = await Promise.all([
       writeSteps(tx, merchantId, steps, now),
       observed.length > 0 && recordObservedRetries(tx, merchantId, observed, listedAt),
       overtakenIds.length > 0 && enqueueCases(tx, merchantId, overtakenIds, ports.newId()),
+      finishedTraces.length > 0 && deleteCaseTraces(tx, merchantId, finishedTraces),
     ]);
     return { steps, withdrawn };
   });
+  const { steps, withdrawn } = await endSpansWith(spans, processed);
   publishSteps(processing, merchantId, steps, withdrawn);
   return steps.length;
+}
+
+async function endSpansWith<Result>(spans: Span[], committed: Promise<Result>): Promise<Result> {
+  let error: string | null = null;
+  try {
+    return await committed;
+  } catch (thrown) {
+    error = (thrown as Error).name;
+    throw thrown;
+  } finally {
+    endSpans(spans, error);
+  }
+}
+
+function endSpans(spans: Span[], error: string | null) {
+  for (const span of spans.splice(0)) endSpan(span, error);
+}
+
+/** Later steps continue the latest trace. A case that is not due again has no later steps, except for new facts. */
+function listFinishedTraces({ state: { id, dueAt } }: Step, traces: ReadonlyMap<string, readonly string[]>) {
+  const ofCase = traces.get(id) ?? [];
+  return (dueAt === null ? ofCase : ofCase.slice(0, -1)).map((traceparent) => ({ caseId: id, traceparent }));
 }
 
 /** For invoices whose payments no longer count. */
@@ -93,6 +131,7 @@ const NO_STEPS = { steps: [], withdrawn: [] };
 interface ProcessedCase {
   recoveryCase: ClaimedCase;
   step: Step;
+  span: Span;
   observedRetries: ObservedRetry[];
 }
 
@@ -100,18 +139,28 @@ async function stepCases(
   { ports, pause = yieldToOthers }: BatchProcessing,
   cases: readonly ClaimedCase[],
   facts: LoadedBatch,
-  inputs: { now: Date; provisional: Date; availableModel: AvailableModel },
+  inputs: {
+    now: Date;
+    provisional: Date;
+    availableModel: AvailableModel;
+    traces: ReadonlyMap<string, readonly string[]>;
+    /** Filled with the cases' spans. */
+    spans: Span[];
+  },
 ): Promise<ProcessedCase[]> {
   const processedCases: ProcessedCase[] = [];
   for (const recoveryCase of cases) {
     const view = facts.view(recoveryCase);
-    const result = stepCase(view, inputs.now, ports.newId, inputs.availableModel, inputs.provisional);
+    const span = startCaseSpan(view.merchant.id, recoveryCase, inputs.traces.get(recoveryCase.id) ?? []);
+    inputs.spans.push(span);
+    const step = stepCase(view, inputs.now, ports.newId, inputs.availableModel, inputs.provisional);
+    const result = traceStep(span, step);
     // As the step leaves the case: attempts after its payment do not belong to it.
     const observed = observedRetries({ ...view, case: { ...view.case, ...result.state } }).map(({ id }) => ({
       ...{ id: ports.newId(), transactionId: id, caseId: recoveryCase.id },
     }));
     facts.recordRequests(result);
-    processedCases.push({ recoveryCase, step: result, observedRetries: observed });
+    processedCases.push({ recoveryCase, step: result, span, observedRetries: observed });
     // Requests and deliveries in this process must go on.
     await pause();
   }
@@ -136,9 +185,11 @@ async function dropOvertakenRetries(
   if (otherRequests.length === 0) return { upToDate: processedCases, overtakenIds: [] };
   const isOvertaken = (processedCase: ProcessedCase) =>
     requestsRetry(processedCase) && facts.hasRelevantRequest(processedCase.recoveryCase, otherRequests);
+  const overtaken = processedCases.filter(isOvertaken);
+  for (const { span } of overtaken) span.setAttribute("dunlin.decision.overtaken", true);
   return {
     upToDate: processedCases.filter((processedCase) => !isOvertaken(processedCase)),
-    overtakenIds: processedCases.filter(isOvertaken).map(({ recoveryCase }) => recoveryCase.id),
+    overtakenIds: overtaken.map(({ recoveryCase }) => recoveryCase.id),
   };
 }
 

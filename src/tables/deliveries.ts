@@ -12,6 +12,7 @@ export interface DueDelivery {
   attemptsMax: number;
   /** Service time; a Date per row would be expensive. */
   dueMs: number;
+  traceparent: string | null;
 }
 
 export interface DueRequest {
@@ -28,7 +29,7 @@ export interface DueRequest {
 const DUE = prepared(
   "due_deliveries",
   `select r.position, d.event_id as "eventId", e.case_id as "caseId", e.type, e.body, d.round, d.attempts,
-     d.attempts_max as "attemptsMax", round(date_part('epoch', d.due_at) * 1000) as "dueMs"
+     d.attempts_max as "attemptsMax", round(date_part('epoch', d.due_at) * 1000) as "dueMs", d.traceparent
    from (
      select id, array_position($2::uuid[], id) as position,
        (($5::text[])[array_position($2::uuid[], id)])::uuid[] as busy

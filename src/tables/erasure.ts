@@ -80,6 +80,11 @@ const DELETE_DUE = prepared(
   "delete from due_cases where merchant_id = $1 and case_id = any($2::uuid[])",
 );
 
+const DELETE_TRACES = prepared(
+  "delete_traces_of_cases",
+  "delete from case_traces where merchant_id = $1 and case_id = any($2::uuid[])",
+);
+
 /**
  * Deletes everything decided and sent, also from lists' totals. The caller holds the merchant's clock lock and has locked the
  * cases, which stay with their queue entries: claiming drops those of deleted cases.
@@ -93,6 +98,7 @@ export async function deleteCaseContents(tx: Tx, merchantId: string, caseIds: re
   const events = await tx.run<{ id: string }>(DELETE_EVENTS, values);
   await tx.run(DELETE_DECISIONS, values);
   await tx.run(DELETE_DUE, values);
+  await tx.run(DELETE_TRACES, values);
   await deleteRecoveryActions(tx, merchantId, caseIds);
   return { events: events.rows.map(({ id }) => id), withdrawn: waiting.rows.map(({ id }) => id) };
 }

@@ -15,19 +15,24 @@ const COLUMNS: readonly Column<Event>[] = [
 interface QueuedEvent extends Event {
   attemptsMax: number;
 }
-const QUEUED_COLUMNS: readonly Column<QueuedEvent>[] = [...COLUMNS, ["attempts_max", "int2", "attemptsMax"]];
+const QUEUED_COLUMNS: readonly Column<QueuedEvent>[] = [
+  ...COLUMNS,
+  ["attempts_max", "int2", "attemptsMax"],
+  ["traceparent", "text", "traceparent"],
+];
 
 const INSERT = prepared(
   "insert_events",
   `with decided as (
-     select * from unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::int2[])
-       as decided (id, case_id, invoice_id, type, body, created_at, attempts_max)
+     select * from unnest(
+       $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::int2[], $9::text[]
+     ) as decided (id, case_id, invoice_id, type, body, created_at, attempts_max, traceparent)
    ), inserted as (
      insert into events (merchant_id, id, case_id, invoice_id, type, body, created_at)
      select $1::uuid, id, case_id, invoice_id, type, body, created_at from decided ${STORED}
    )
-   insert into deliveries (merchant_id, event_id, attempts_max, due_at)
-   select $1, id, attempts_max, created_at from decided ${STORED}`,
+   insert into deliveries (merchant_id, event_id, attempts_max, due_at, traceparent)
+   select $1, id, attempts_max, created_at, traceparent from decided ${STORED}`,
 );
 
 /** Also queues them. Fails on a second event for a decision. */

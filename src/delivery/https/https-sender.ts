@@ -29,6 +29,8 @@ export interface OutgoingRequest {
   body: string;
   /** Alternating name and value. */
   signature?: readonly string[] | null;
+  /** Of the attempt's span. */
+  traceparent?: string | null;
   /** An output. */
   timings?: Timings;
   /** Opens its own connection. */

@@ -12,10 +12,12 @@ export const USER_AGENT = `Dunlin/${version.split(".", 2).join(".")}`;
 export function buildHeaders({
   authorization,
   signature,
-}: Pick<OutgoingRequest, "authorization" | "signature">): string[] {
+  traceparent,
+}: Pick<OutgoingRequest, "authorization" | "signature" | "traceparent">): string[] {
   const headers = ["content-type", "application/json", "user-agent", USER_AGENT];
   if (authorization !== null) headers.push("authorization", authorization);
   if (signature) headers.push(...signature);
+  if (traceparent) headers.push("traceparent", traceparent);
   return headers;
 }
 
