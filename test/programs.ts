@@ -17,6 +17,7 @@ const PROGRAMS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   lab: {
     backtest: "../lab/studies/backtest.ts",
+    "carry-over": "../lab/studies/carry-over.ts",
     decisions: "../lab/studies/decisions.ts",
     experiments: "../lab/studies/experiments.ts",
     foresight: "../lab/studies/foresight.ts",

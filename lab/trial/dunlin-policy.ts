@@ -13,6 +13,7 @@ import {
   standingOf,
 } from "../../src/engine/case-features.ts";
 import { chooseRetry, type RetryContext } from "../../src/engine/choose-retry.ts";
+import { EXPLORATION_MIN_OUTCOMES } from "../../src/engine/explore-first-retry.ts";
 import { normalizeCode } from "../../src/engine/infer-posterior.ts";
 import {
   type CasePosterior,
@@ -61,7 +62,9 @@ interface CasePosteriors {
 /** After other reasons the service asks for another card, which no world can answer, so policies retry if the rules allow it. */
 const FINAL_REASONS: ReadonlySet<Reason> = new Set(["REVOKED", "FRAUD"]);
 
-interface DunlinOptions {
+export interface DunlinOptions {
+  /** Changes what exploration samples. */
+  exploration?: string;
   named?(name: string): void;
   /** Known pay days in place of the estimate. */
   tell?(bill: Bill): Float64Array | null;
@@ -73,11 +76,12 @@ interface DunlinOptions {
 /** @param learnedModel  new or pretrained; keeps learning */
 export function createDunlinPolicy(
   learnedModel: LearnedModel,
-  { named, tell, promised, foresaw }: DunlinOptions = {},
+  { exploration = "", named, tell, promised, foresaw }: DunlinOptions = {},
 ): Policy {
   const customers = new Map<string, TrialCustomer>();
   const untrained = structuredClone(learnedModel);
   const otherCustomers = createOtherCustomers();
+  let outcomeCount = 0;
 
   function customerOf(bill: Bill): TrialCustomer {
     let customer = customers.get(bill.customerId);
@@ -212,11 +216,11 @@ export function createDunlinPolicy(
       const upAt = otherCustomers.retryAllowedAt(open.charges.at(-1)!, now);
       const choose = (from: number) => {
         const retryContext: RetryContext = {
-          key: open.bill.id,
+          key: exploration + open.bill.id,
           now,
           windowEndsAt: open.endsAt,
           retriesLeft,
-          explores: true,
+          explores: outcomeCount >= EXPLORATION_MIN_OUTCOMES,
           allow: (at) => at >= from && rules.allow(at),
           limits: rules.limits(now, retriesLeft),
           dollars: amountUsd(open.bill),
@@ -243,6 +247,7 @@ export function createDunlinPolicy(
       return upAt > choice.at && upAt < open.endsAt ? { ...choice, at: upAt } : choice;
     },
     answered(open, choice, charge) {
+      outcomeCount++;
       const customer = customers.get(open.bill.customerId)!;
       const { people, past } = customer;
       const posteriors = customer.open.get(open.bill.id)!;

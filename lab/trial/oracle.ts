@@ -8,7 +8,10 @@ const SLOTS_PER_DAY = 6;
 /** Six retries may have to fit into one day. */
 const MAX_FULL_SEARCH_DAYS = 4;
 
-/** Dynamic programming over slots and retries left, on the true chances. Knows the present, not future draws. */
+/**
+ * Plans on the true chances. Knows the present, not future draws. Each chance assumes that every earlier attempt of the plan failed:
+ * where causes persist, a failure tells much about the next attempt.
+ */
 export function oracle(world: World): Policy {
   return {
     next(open, now) {
@@ -43,16 +46,31 @@ function bestSlots(slots: readonly number[], chances: readonly number[], slotsPe
   return found;
 }
 
-function planRetry(
-  world: World,
-  bill: Bill,
-  days: readonly { at: number; chance: number }[],
-  retriesLeft: number,
-): Choice | null {
+interface Day {
+  at: number;
+  chance: number;
+}
+
+function planRetry(world: World, bill: Bill, days: readonly Day[], retriesLeft: number): Choice | null {
   const { cost, valueAt } = retryValueOfInvoice(bill);
   const values = days.map(({ at }) => valueAt(at));
-  const valueOn = (day: number, rest: number) =>
-    days[day]!.chance * values[day]! - cost + (1 - days[day]!.chance) * rest;
+  const planValue = (day: number, chance: number, rest: number) => chance * values[day]! - cost + (1 - chance) * rest;
+  /** The value of the retries after the failed ones, from `start` on; each is the best if later ones were independent. */
+  const continueAfter = (tried: readonly Date[], start: number, retriesLeft: number): number => {
+    if (retriesLeft === 0 || start === days.length) return 0;
+    const chances = days.slice(start).map(({ at }) => world.approval(bill, new Date(at), tried));
+    const rest = computeRestValues(values.slice(start), chances, retriesLeft - 1, cost);
+    let best = -1;
+    let most = 0;
+    for (let n = 0; n < chances.length; n++) {
+      const value = planValue(start + n, chances[n]!, rest[n + 1]!);
+      if (value > most) [best, most] = [n, value];
+    }
+    if (best === -1) return 0;
+    const day = start + best;
+    const later = continueAfter([...tried, new Date(days[day]!.at)], day + 1, retriesLeft - 1);
+    return Math.max(0, planValue(day, chances[best]!, later));
+  };
   const laterRetries = retriesLeft - 1;
   // Failed attempts lower the chances, so these bound the value. Most days can be skipped.
   const upperValues = computeRestValues(
@@ -61,16 +79,14 @@ function planRetry(
     laterRetries,
     cost,
   );
-  const bounds = days.map((_, day) => valueOn(day, upperValues[day + 1]!));
+  const bounds = days.map(({ chance }, day) => planValue(day, chance, upperValues[day + 1]!));
   const order = days.map((_, day) => day).sort((a, b) => bounds[b]! - bounds[a]!);
   let found: Choice | null = null;
   let most = 0;
   for (const day of order) {
     if (bounds[day]! <= most) break;
     const { at, chance } = days[day]!;
-    const failed = [new Date(at)];
-    const laterChances = days.slice(day + 1).map((day) => world.approval(bill, new Date(day.at), failed));
-    const value = valueOn(day, computeRestValues(values.slice(day + 1), laterChances, laterRetries, cost)[0]!);
+    const value = planValue(day, chance, continueAfter([new Date(at)], day + 1, laterRetries));
     if (value <= most) continue;
     most = value;
     found = { at, chance };
