@@ -2,6 +2,7 @@ import { HOUR_MS } from "../domain/durations.ts";
 import { RENEWAL_WORDS } from "../domain/recovery-action.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 import { firstIdOf } from "../postgres/partitions.ts";
+import { idsWithStatusSql } from "./actions-list/action-facets.ts";
 
 /** Sums of minor units, as text because they may exceed a number. */
 export interface CurrencySum {
@@ -39,21 +40,23 @@ export const readEndingCases = async (tx: Tx, merchantId: string, until: Date): 
   (await tx.run<EndingCases>(ENDING, [merchantId, until])).rows[0]!;
 
 /**
- * Whether a request for another card has no answer. A later retry shows that a card came, unless it is a retry of the current
+ * Requests for another card that have no answer: `case_id` and `decided_at`. A later retry shows that a card came, unless it is a retry of the current
  * card, in case the bank renewed it. One probe for each request: as a join, PostgreSQL might read all retries.
  */
-export const isUnansweredSql = (request: string) => `${request}.type = 'CARD_CHANGE' and ${request}.status = 'SENT'
-  and coalesce((
+export const UNANSWERED_CARD_CHANGES = `select r.case_id, r.decided_at
+  from (${idsWithStatusSql("CARD_CHANGE", "SENT")}) sent
+  join recovery_actions r on r.merchant_id = $1 and r.id = sent.id
+  where coalesce((
     select false from recovery_actions later
-    where later.merchant_id = $1 and later.case_id = ${request}.case_id and later.type = 'RETRY'
-      and later.created_at > ${request}.created_at and later.reasons::text not like '%${RENEWAL_WORDS}%' limit 1), true)`;
+    where later.merchant_id = $1 and later.case_id = r.case_id and later.type = 'RETRY'
+      and later.created_at > r.created_at and later.reasons::text not like '%${RENEWAL_WORDS}%' limit 1), true)`;
 
 const CARD_CHANGES = prepared(
   "",
   `with found as materialized (
      select c.id, c.currency, c.amount, sent.decided_at
-     from (select case_id, min(decided_at) as decided_at from recovery_actions r
-       where merchant_id = $1 and ${isUnansweredSql("r")} and decided_at < $2 group by 1) sent
+     from (select case_id, min(decided_at) as decided_at from (${UNANSWERED_CARD_CHANGES}) r
+       where decided_at < $2 group by 1) sent
      join cases c on c.merchant_id = $1 and c.id = sent.case_id and c.outcome = 'open')
    select count(*) as count, min(decided_at) as since, ${SUM} from found`,
 );
@@ -185,8 +188,9 @@ const OPEN_MATTERS = prepared(
        select window_ends_at from cases where merchant_id = $1 and outcome = 'open' order by window_ends_at limit 1) < $2, false
      ) as "isEnding",
      exists (
-       select from recovery_actions r join cases c on c.merchant_id = $1 and c.id = r.case_id and c.outcome = 'open'
-       where r.merchant_id = $1 and ${isUnansweredSql("r")} and r.decided_at < $3) as "isUnanswered",
+       select from (${UNANSWERED_CARD_CHANGES}) r
+       join cases c on c.merchant_id = $1 and c.id = r.case_id and c.outcome = 'open'
+       where r.decided_at < $3) as "isUnanswered",
      exists (select from invoice_conflicts where merchant_id = $1) as "isContradicted"`,
 );
 

@@ -21,7 +21,7 @@ export function totalSql(listing: ListingSql): string {
     + (select coalesce(sum(s.sign * c.actions), 0)::int8
       from ${spansSql(listing, edges)}
       cross join lateral (
-        select count(*) as actions from recovery_actions
+        select count(*) as actions from listed_actions
         where merchant_id = $1 and executed_at >= s.since and executed_at < s.before ${matches}
       ) c)`;
 }
@@ -48,7 +48,7 @@ export function statusCountsSql(listing: ListingSql): string {
       union all
       select s.sign, c.* from ${spansSql(listing, edges)}
       cross join lateral (
-        select ${code}, count(*) as actions from recovery_actions
+        select ${code}, count(*) as actions from listed_actions
         where merchant_id = $1 and executed_at >= s.since and executed_at < s.before ${matches} group by 1
       ) c
     ) spans where ${executed.first} < ${executed.last} group by 1`;
@@ -62,9 +62,15 @@ export function sumsSql(listing: ListingSql): string {
     ? `${conditionsSql(listing, "", "facets")} and facets = any(array(
          select facets from action_counts where merchant_id = $1 and actions > 0 and facets like ${facets}))`
     : conditionsSql(listing);
+  const summed = "invoice_id, amount_due, currency";
+  const actions =
+    owners.length > 0
+      ? `select ${summed} from recovery_actions where ${conditions} offset 0`
+      : `select ${summed} from (select id from listed_actions where ${conditions} offset 0) l
+         join recovery_actions r on r.merchant_id = $1 and r.id = l.id`;
   return `select case when r.amount_due is null then i.currency else r.currency end as currency,
       sum(coalesce(r.amount_due, i.amount))::text as amount
-    from (select invoice_id, amount_due, currency from recovery_actions where ${conditions} offset 0) r
+    from (${actions}) r
     left join invoices i on r.amount_due is null and i.merchant_id = $1 and i.id = r.invoice_id
     group by 1 having sum(coalesce(r.amount_due, i.amount)) is not null order by 1`;
 }
