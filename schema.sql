@@ -936,6 +936,7 @@ create table listed_actions (
   executed_at timestamptz,
   executed_on date generated always as (((executed_at at time zone 'UTC'))::date) stored,
   transaction_id text collate "C",
+  amount_due int8,
   constraint listed_actions_pkey primary key (merchant_id, facets, created_at, id)
 );
 alter table listed_actions alter column merchant_id set (n_distinct=1);
@@ -950,7 +951,7 @@ alter table listed_actions enable row level security;
 alter table listed_actions force row level security;
 create policy every_merchant on listed_actions to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on listed_actions using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
-comment on table listed_actions is 'What lists of recovery actions are ordered and filtered by. The statement that writes an action writes it. Each write updates every index.';
+comment on table listed_actions is 'What lists of recovery actions are ordered, filtered and summed by. The statement that writes an action writes it. Each write updates every index.';
 comment on column listed_actions.facets is 'Country, currency, type and status in seven letters: what lists filter by.';
 comment on column listed_actions.executed_on is 'The day in UTC. A column, because row-level security does not use an index on an expression.';
 

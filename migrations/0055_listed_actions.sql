@@ -1,4 +1,4 @@
--- The columns by which lists are ordered and filtered move to a narrow table. A change of an action then writes no index of
+-- The columns by which lists are ordered, filtered and summed move to a narrow table. A change of an action then writes no index of
 -- recovery_actions, and its new version stays on its page. Invoices' actions are found by their cases.
 
 -- All writers of actions hold the merchant's clock, so they wait from here on. Those of a process of the version before fail until it
@@ -15,10 +15,11 @@ create table listed_actions (
   updated_at timestamptz not null,
   executed_at timestamptz,
   executed_on date generated always as ((executed_at at time zone 'UTC')::date) stored,
-  transaction_id text collate "C"
+  transaction_id text collate "C",
+  amount_due int8
 );
-insert into listed_actions (merchant_id, facets, created_at, id, updated_at, executed_at, transaction_id)
-select merchant_id, facets, created_at, id, updated_at, executed_at, transaction_id from recovery_actions;
+insert into listed_actions (merchant_id, facets, created_at, id, updated_at, executed_at, transaction_id, amount_due)
+select merchant_id, facets, created_at, id, updated_at, executed_at, transaction_id, amount_due from recovery_actions;
 
 alter table listed_actions add constraint listed_actions_pkey primary key (merchant_id, facets, created_at, id);
 create index listed_actions_updated on listed_actions (merchant_id, updated_at, id);
@@ -40,7 +41,7 @@ create policy wall on listed_actions using (merchant_id = nullif(current_setting
 create policy every_merchant on listed_actions to current_user using (case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0);
 
 comment on table recovery_actions is 'An update of an action changes no column of an index, so that it writes none.';
-comment on table listed_actions is 'What lists of recovery actions are ordered and filtered by. The statement that writes an action writes it. Each write updates every index.';
+comment on table listed_actions is 'What lists of recovery actions are ordered, filtered and summed by. The statement that writes an action writes it. Each write updates every index.';
 comment on column listed_actions.facets is 'Country, currency, type and status in seven letters: what lists filter by.';
 comment on column listed_actions.executed_on is 'The day in UTC. A column, because row-level security does not use an index on an expression.';
 

@@ -67,8 +67,8 @@ const INSERT = `
 
 /** What the statement that writes an action keeps for lists. */
 export const LISTED = [
-  `insert into listed_actions (merchant_id, facets, created_at, id, updated_at, executed_at, transaction_id)
-   select merchant_id, facets, created_at, id, updated_at, executed_at, transaction_id from recovery_actions`,
+  `insert into listed_actions (merchant_id, facets, created_at, id, updated_at, executed_at, transaction_id, amount_due)
+   select merchant_id, facets, created_at, id, updated_at, executed_at, transaction_id, amount_due from recovery_actions`,
   "insert into action_counts select merchant_id, facets, count(*) from recovery_actions group by 1, 2",
   ...[
     ["month", "date_trunc('month', executed_at, 'UTC')"],

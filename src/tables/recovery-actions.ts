@@ -57,7 +57,7 @@ const COUNT_CHANGES = `counted as (
    on conflict (merchant_id, span, starts_at, facets) do update set actions = executed_counts.actions + excluded.actions`;
 
 /** What `listed_actions` repeats of an action, besides its keys `id`, `facets` and `created_at`. */
-const REPEATED = ["updated_at", "executed_at", "transaction_id"];
+const REPEATED = ["updated_at", "executed_at", "transaction_id", "amount_due"];
 const LISTED = ["id", "facets", "created_at", ...REPEATED];
 
 const ACTIONS = `unnest(${arrayParameters(COLUMNS, 2)}) as actions (${NAMES.join(", ")})`;
@@ -183,13 +183,14 @@ const PENDING_RETRY_REQUESTS = prepared(
      and (status <> 'CANCELED' or (select true from delivery_attempts a where a.merchant_id = $1 and a.event_id = r.id limit 1))`,
 );
 
+// The order makes PostgreSQL take the index that begins with the time.
 const RETRY_REQUESTS_AFTER = prepared(
   "asks_after",
   `select id as "actionId", case_id as "caseId", invoice_id as "invoiceId", customer_id as "customerId", ideal_retry_time as at,
      true as "mayBeAnswered"
    from recovery_actions
    where merchant_id = $1 and type = 'RETRY' and decided_at is not null
-     and id = any(array(select id from listed_actions where merchant_id = $1 and updated_at > $2))`,
+     and id = any(array(select id from listed_actions where merchant_id = $1 and updated_at > $2 order by updated_at))`,
 );
 
 /** Sent or updated after this time. */

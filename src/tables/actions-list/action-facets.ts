@@ -30,11 +30,11 @@ export function facetsPatterns({ cardCountry, currency, type, status }: Facets):
 export const wasExecutedSql = (facets: string) =>
   `right(${facets}, 1) in ('${STATUS_CODE.SUCCEEDED}', '${STATUS_CODE.FAILED}')`;
 
-/** SQL for the ids of a merchant's actions of one type and status. `$1` is the merchant. */
-export const idsWithStatusSql = (type: ActionType, status: ActionStatus) =>
-  `select id from listed_actions where merchant_id = $1 and facets = any(array(
-     select facets from action_counts
-     where merchant_id = $1 and actions > 0 and facets like '%${TYPE_CODE[type]}${STATUS_CODE[status]}'))`;
+export const currencySql = (facets: string) => `substr(${facets}, 3, 3)`;
+
+/** LIKE pattern of all groups with this type and status. */
+export const typeAndStatusPattern = (type: ActionType, status: ActionStatus) =>
+  `%${TYPE_CODE[type]}${STATUS_CODE[status]}`;
 
 const STATUS_OF_CODE = new Map(Object.entries(STATUS_CODE).map(([status, code]) => [code, status as ActionStatus]));
 

@@ -1,5 +1,5 @@
 import { conditionsSql } from "./action-conditions.ts";
-import { wasExecutedSql } from "./action-facets.ts";
+import { currencySql, wasExecutedSql } from "./action-facets.ts";
 import type { ListingSql } from "./action-listing.ts";
 import { type CountedBucket, type SignedSpan, splitExecutionRange } from "./execution-time-buckets.ts";
 
@@ -62,17 +62,20 @@ export function sumsSql(listing: ListingSql): string {
     ? `${conditionsSql(listing, "", "facets")} and facets = any(array(
          select facets from action_counts where merchant_id = $1 and actions > 0 and facets like ${facets}))`
     : conditionsSql(listing);
-  const summed = "invoice_id, amount_due, currency";
+  // Older actions have no amount. `offset 0` and the amount inside make one probe for each of these, and none for others.
+  const ofOlder = (columns: string, table: string, id: string) =>
+    `left join lateral (
+       select ${columns} from ${table} where a.amount_due is null and merchant_id = $1 and id = ${id} offset 0)`;
   const actions =
     owners.length > 0
-      ? `select ${summed} from recovery_actions where ${conditions} offset 0`
-      : `select ${summed} from (select id from listed_actions where ${conditions} offset 0) l
-         join recovery_actions r on r.merchant_id = $1 and r.id = l.id`;
-  return `select case when r.amount_due is null then i.currency else r.currency end as currency,
-      sum(coalesce(r.amount_due, i.amount))::text as amount
-    from (${actions}) r
-    left join invoices i on r.amount_due is null and i.merchant_id = $1 and i.id = r.invoice_id
-    group by 1 having sum(coalesce(r.amount_due, i.amount)) is not null order by 1`;
+      ? `(select invoice_id, amount_due, currency from recovery_actions where ${conditions} offset 0) a`
+      : `(select id, amount_due, ${currencySql("facets")} as currency from listed_actions where ${conditions} offset 0) a
+         ${ofOlder("invoice_id", "recovery_actions", "a.id")} r on true`;
+  return `select case when a.amount_due is null then i.currency else a.currency end as currency,
+      sum(coalesce(a.amount_due, i.amount))::text as amount
+    from ${actions}
+    ${ofOlder("currency, amount", "invoices", owners.length > 0 ? "a.invoice_id" : "r.invoice_id")} i on true
+    group by 1 having sum(coalesce(a.amount_due, i.amount)) is not null order by 1`;
 }
 
 /** As parameters, so that every range shares one statement. */
