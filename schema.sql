@@ -944,6 +944,34 @@ create table learner_lease (
 );
 comment on table learner_lease is 'The process that trains. Real time.';
 
+create table listed_actions (
+  merchant_id uuid not null,
+  facets text collate "C" not null,
+  created_at timestamptz not null,
+  id uuid not null,
+  updated_at timestamptz not null,
+  executed_at timestamptz,
+  executed_on date generated always as (((executed_at at time zone 'UTC'))::date) stored,
+  transaction_id text collate "C",
+  amount_due int8,
+  constraint listed_actions_pkey primary key (merchant_id, facets, created_at, id)
+);
+alter table listed_actions alter column merchant_id set (n_distinct=1);
+create index listed_actions_by_transaction on listed_actions (merchant_id, transaction_id) where transaction_id is not null;
+create index listed_actions_day_created on listed_actions (merchant_id, executed_on, created_at, id) include (facets, executed_at) where executed_at is not null;
+create index listed_actions_day_updated on listed_actions (merchant_id, executed_on, updated_at, id) include (facets, executed_at) where executed_at is not null;
+create index listed_actions_executed on listed_actions (merchant_id, executed_at, id) include (facets, created_at, updated_at) where executed_at is not null;
+create index listed_actions_facets_executed on listed_actions (merchant_id, facets, executed_at, id) include (created_at, updated_at) where executed_at is not null;
+create index listed_actions_facets_updated on listed_actions (merchant_id, facets, updated_at, id);
+create index listed_actions_updated on listed_actions (merchant_id, updated_at, id);
+alter table listed_actions enable row level security;
+alter table listed_actions force row level security;
+create policy every_merchant on listed_actions to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
+create policy wall on listed_actions using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
+comment on table listed_actions is 'What lists of recovery actions are ordered, filtered and summed by. The statement that writes an action writes it. Each write updates every index.';
+comment on column listed_actions.facets is 'Country, currency, type and status in seven letters: what lists filter by.';
+comment on column listed_actions.executed_on is 'The day in UTC. A column, because row-level security does not use an index on an expression.';
+
 create table members (
   merchant_id uuid not null,
   person_id uuid not null,
@@ -991,6 +1019,7 @@ comment on column member_notices.digest_sent_at is 'When the last digest was wri
 create table merchant_clocks (
   merchant_id uuid not null,
   last_at timestamptz not null,
+  lists int2 not null,
   constraint merchant_clocks_pkey primary key (merchant_id)
 );
 alter table merchant_clocks enable row level security;
@@ -998,6 +1027,7 @@ alter table merchant_clocks force row level security;
 create policy every_merchant on merchant_clocks to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on merchant_clocks using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
 comment on table merchant_clocks is 'The last time given to a listed row of the merchant. Writers lock the row until they commit, so times are in commit order.';
+comment on column merchant_clocks.lists is 'Without a default, so that no process writes actions without listed_actions.';
 
 create table notice_checks (
   merchant_id uuid not null,
@@ -1132,27 +1162,17 @@ create table recovery_actions (
   constraint recovery_actions_moments check ((executed_at is null) or ((created_at <= executed_at) and (executed_at <= updated_at))),
   constraint recovery_actions_status_check check (status = any (array['SCHEDULED', 'SENT', 'SUCCEEDED', 'FAILED', 'EXPIRED', 'CANCELED', 'DELIVERY_FAILED'])),
   constraint recovery_actions_type_check check (type = any (array['RETRY', 'CARD_CHANGE']))
-);
+) with (fillfactor=85);
 alter table recovery_actions alter column merchant_id set (n_distinct=1);
 create index recovery_actions_by_case on recovery_actions (merchant_id, case_id);
 create index recovery_actions_by_customer on recovery_actions (merchant_id, customer_id, created_at);
-create index recovery_actions_by_invoice on recovery_actions (merchant_id, invoice_id, created_at);
 create index recovery_actions_by_subscription on recovery_actions (merchant_id, subscription_id, created_at) where subscription_id is not null;
-create index recovery_actions_by_transaction on recovery_actions (merchant_id, transaction_id) where transaction_id is not null;
-create index recovery_actions_card_changes on recovery_actions (merchant_id, decided_at, case_id) where (type = 'CARD_CHANGE') and (status = 'SENT');
 create index recovery_actions_created on recovery_actions (merchant_id, created_at, id);
-create index recovery_actions_day_created on recovery_actions (merchant_id, executed_on, created_at, id) include (facets, executed_at) where executed_at is not null;
-create index recovery_actions_day_updated on recovery_actions (merchant_id, executed_on, updated_at, id) include (facets, executed_at) where executed_at is not null;
-create index recovery_actions_executed on recovery_actions (merchant_id, executed_at, id) include (facets, created_at, updated_at) where executed_at is not null;
-create index recovery_actions_facets_created on recovery_actions (merchant_id, facets, created_at, id);
-create index recovery_actions_facets_executed on recovery_actions (merchant_id, facets, executed_at, id) include (created_at, updated_at) where executed_at is not null;
-create index recovery_actions_facets_updated on recovery_actions (merchant_id, facets, updated_at, id);
-create index recovery_actions_updated on recovery_actions (merchant_id, updated_at, id);
 alter table recovery_actions enable row level security;
 alter table recovery_actions force row level security;
 create policy every_merchant on recovery_actions to current_user, dunlin_worker using (( case current_setting('dunlin.every_merchant', true) when 'on' then 1 else 0 end <> 0));
 create policy wall on recovery_actions using ((merchant_id = (nullif(current_setting('dunlin.merchant', true), ''))::uuid));
-comment on table recovery_actions is 'The listed actions. Each write updates every index.';
+comment on table recovery_actions is 'An update of an action changes no column of an index, so that it writes none.';
 comment on column recovery_actions.facets is 'Country, currency, type and status in seven letters: what lists filter by.';
 comment on column recovery_actions.executed_on is 'The day in UTC. A column, because row-level security does not use an index on an expression.';
 comment on column recovery_actions.amount_due is 'Amount due when the action was planned; null for older actions.';

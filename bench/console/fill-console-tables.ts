@@ -1,7 +1,7 @@
 // Creates one merchant's year inside the database.
 import { type Connection, type Database, prepared } from "../../src/postgres/database.ts";
 import { maintainDeliveryLogPartitions } from "../../src/tables/delivery-log.ts";
-import { COUNTS, dropIndexes } from "../list/fill-actions.ts";
+import { dropIndexes, LISTED } from "../list/fill-actions.ts";
 
 export interface FillOptions {
   merchantId: string;
@@ -112,11 +112,12 @@ export async function fillConsole(
       await run(connection, drop);
       say(`${(to * ACTIONS_PER_CASE).toLocaleString("en")} actions`);
     }
-    for (const sql of [...later, ...COUNTS]) await run(connection, sql);
+    for (const sql of [...later, ...LISTED]) await run(connection, sql);
     for (const table of [
       "invoices",
       "cases",
       "recovery_actions",
+      "listed_actions",
       "events",
       "delivery_attempts",
       "action_counts",

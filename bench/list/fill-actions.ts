@@ -21,11 +21,20 @@ const COUNTRIES =
     " ",
   );
 
+const caseIdSql = (invoice: string) => `('0190' || lpad(to_hex(${invoice}), 12, '0') || '7000800000000000')::uuid`;
+
+/** One for each invoice of four actions. */
+const CASES = `
+  insert into cases (merchant_id, id, invoice_id, customer_id, amount, currency, unpaid_at, window_ends_at, budget, opened_at, ended_at, end_reason)
+  select $1::uuid, ${caseIdSql("n")}, 'in_' || n, 'cus_' || n / 5, 4900, 'EUR', $3::timestamptz - interval '30 days', $3, 8,
+    $3::timestamptz - interval '30 days', $3, 'window_over'
+  from generate_series(0, $2::int8 / 4) n`;
+
 // Hashes make two fills of one size equal.
 const INSERT = `
   insert into recovery_actions (merchant_id, id, case_id, invoice_id, subscription_id, customer_id, transaction_id, payment_method_type, card_country,
     currency, type, status, action_suggestion, ideal_retry_time, reasons, decided_at, executed_at, attempted_at, created_at, updated_at)
-  select $1::uuid, id, id, 'in_' || g / 4, 'sub_' || customer, 'cus_' || customer, case when executed then 'tx_' || g end,
+  select $1::uuid, id, ${caseIdSql("g / 4")}, 'in_' || g / 4, 'sub_' || customer, 'cus_' || customer, case when executed then 'tx_' || g end,
     case when executed then 'card' end, split_part(place, ':', 1), split_part(place, ':', 2),
     type, status, case type when 'RETRY' then 'RETRY' else 'CARD_CHANGE' end, settled_at,
     '["A payday is near: most of this customer''s payments went through in the first days of a month.", "Four of eight tries are left."]',
@@ -56,7 +65,10 @@ const INSERT = `
     ) typed
   ) settled`;
 
-export const COUNTS = [
+/** What the statement that writes an action keeps for lists. */
+export const LISTED = [
+  `insert into listed_actions (merchant_id, facets, created_at, id, updated_at, executed_at, transaction_id, amount_due)
+   select merchant_id, facets, created_at, id, updated_at, executed_at, transaction_id, amount_due from recovery_actions`,
   "insert into action_counts select merchant_id, facets, count(*) from recovery_actions group by 1, 2",
   ...[
     ["month", "date_trunc('month', executed_at, 'UTC')"],
@@ -94,20 +106,22 @@ export async function fillActions(
         }
       }),
     );
-    for (const sql of later) {
+    await run(first, CASES, [merchantId, actions, until]);
+    for (const sql of [...LISTED, ...later]) {
       say(sql.slice(0, 100));
       await run(first, sql);
     }
-    for (const sql of COUNTS) await run(first, sql);
-    for (const table of ["recovery_actions", "action_counts", "executed_counts"])
+    for (const table of ["cases", "recovery_actions", "listed_actions", "action_counts", "executed_counts"])
       await run(first, `vacuum analyze ${table}`);
   } finally {
     for (const connection of connections) await connection.close();
   }
 }
 
+const FILLED_TABLES = ["recovery_actions", "listed_actions"];
+
 /**
- * Also makes the table unlogged, for a fill that is many times faster.
+ * Also makes the tables unlogged, for a fill that is many times faster.
  *
  * @returns the statements that restore them, except the key to the cases, because there are none
  */
@@ -115,15 +129,16 @@ export async function dropIndexes(connection: Connection): Promise<string[]> {
   const { rows } = await connection.run<{ drop: string; create: string | null }>(
     prepared(
       "",
-      `select 'alter table recovery_actions drop constraint ' || conname as drop,
-         case contype when 'p' then 'alter table recovery_actions add ' || pg_get_constraintdef(oid) end as create
-       from pg_constraint where conrelid = 'recovery_actions'::regclass and contype in ('p', 'f')
+      `select format('alter table %s drop constraint %s', conrelid::regclass, conname) as drop,
+         case contype when 'p' then format('alter table %s add %s', conrelid::regclass, pg_get_constraintdef(oid)) end as create
+       from pg_constraint where conrelid = any($1::regclass[]) and contype in ('p', 'f')
        union all
        select 'drop index ' || indexrelid::regclass, pg_get_indexdef(indexrelid)
-       from pg_index where indrelid = 'recovery_actions'::regclass and not indisprimary`,
+       from pg_index where indrelid = any($1::regclass[]) and not indisprimary`,
     ),
+    [FILLED_TABLES],
   );
   for (const { drop } of rows) await run(connection, drop);
-  await run(connection, "alter table recovery_actions set unlogged");
+  for (const table of FILLED_TABLES) await run(connection, `alter table ${table} set unlogged`);
   return rows.flatMap(({ create }) => create ?? []);
 }

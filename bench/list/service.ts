@@ -38,12 +38,13 @@ export interface DeepPage {
 }
 
 /** For index sorts and the system. */
-const FREE_BYTES_PER_ACTION = 1_700;
+const FREE_BYTES_PER_ACTION = 2_200;
 const DEEP_PAGE = 10_000;
 
 const SIZES = prepared(
   "",
-  "select pg_table_size('recovery_actions') as heap, pg_indexes_size('recovery_actions') as indexes",
+  `select sum(pg_table_size(oid))::int8 as heap, sum(pg_indexes_size(oid))::int8 as indexes
+   from pg_class where oid = any('{recovery_actions,listed_actions}'::regclass[])`,
 );
 const FIND_EXISTING = prepared(
   "",

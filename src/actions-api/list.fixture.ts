@@ -21,8 +21,9 @@ export async function createListFixture(): Promise<ListFixture> {
 
 const INSERT_CASE = prepared(
   "test_case",
-  `insert into cases (merchant_id, id, invoice_id, customer_id, amount, currency, unpaid_at, window_ends_at, budget, opened_at)
-   values ($1, $2, $3, 'c', 900, 'EUR', '2026-01-01', '2026-02-01', 8, '2026-01-01')`,
+  `insert into cases (merchant_id, id, invoice_id, customer_id, amount, currency, unpaid_at, window_ends_at, budget, opened_at,
+     ended_at, end_reason)
+   values ($1, $2, $3, 'c', 900, 'EUR', '2026-01-01', '2026-02-01', 8, '2026-01-01', '2026-02-01', 'window_over')`,
 );
 export interface ActionFixture {
   invoiceId?: string;
@@ -54,21 +55,24 @@ export async function newMerchant({ database, api }: ListFixture) {
 }
 
 // Finer than the whole milliseconds that the service writes.
-const SET_TIMESTAMPS = prepared(
-  "test_moments",
-  "update recovery_actions set created_at = $3, executed_at = $4, updated_at = $5 where merchant_id = $1 and id = $2",
+const SET_TIMESTAMPS = ["recovery_actions", "listed_actions"].map((table) =>
+  prepared(
+    `test_moments_${table}`,
+    `update ${table} set created_at = $3, executed_at = $4, updated_at = $5 where merchant_id = $1 and id = $2`,
+  ),
 );
 
 export async function insertAction(tx: Tx, merchant: Merchant, action: ActionFixture): Promise<string> {
   const id = uuidv7(Date.parse(action.createdAt));
   const caseId = uuidv7(0);
-  await tx.run(INSERT_CASE, [merchant.id, caseId, caseId]);
+  const { invoiceId = "in_1" } = action;
+  await tx.run(INSERT_CASE, [merchant.id, caseId, invoiceId]);
   const { executedAt = null, createdAt, updatedAt = executedAt ?? createdAt } = action;
   const executed = executedAt === null ? null : new Date(executedAt);
   const listed: RecoveryAction = {
     id,
     caseId,
-    invoiceId: action.invoiceId ?? "in_1",
+    invoiceId,
     subscriptionId: action.subscriptionId ?? null,
     customerId: action.customerId ?? "cus_1",
     transactionId: action.transactionId ?? null,
@@ -90,7 +94,8 @@ export async function insertAction(tx: Tx, merchant: Merchant, action: ActionFix
   };
   await insertRecoveryActions(tx, merchant.id, [listed]);
   if (/\.\d{4}/.test(`${createdAt} ${executedAt} ${updatedAt}`))
-    await tx.run(SET_TIMESTAMPS, [merchant.id, id, createdAt, executedAt, updatedAt]);
+    for (const statement of SET_TIMESTAMPS)
+      await tx.run(statement, [merchant.id, id, createdAt, executedAt, updatedAt]);
   return id;
 }
 

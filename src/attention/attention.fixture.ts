@@ -1,6 +1,8 @@
 import { uuidv7 } from "../api/api.fixture.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
+import type { ActionStatus, ActionType, RecoveryAction } from "../domain/recovery-action.ts";
 import { type Database, prepared } from "../postgres/database.ts";
+import { insertRecoveryActions } from "../tables/recovery-actions.ts";
 import { saveCaseTraits } from "../tables/recovery-sums.ts";
 import { logRequests } from "../tables/request-log.ts";
 
@@ -42,12 +44,6 @@ const INSERT_CASE = prepared(
      ended_at, end_reason, recovered, paid_at)
    values ($1, $2, $3, $4, $5, $6, $7, $5, $8, $9, $10, $11, $12, $13, case when $12::text = 'paid' then $11::timestamptz end)`,
 );
-const INSERT_ACTION = prepared(
-  "test_attention_action",
-  `insert into recovery_actions (merchant_id, id, case_id, invoice_id, customer_id, currency, type, status, action_suggestion,
-     ideal_retry_time, reasons, decided_at, created_at, updated_at)
-   values ($1, $2, $3, $4, 'cus', 'EUR', $5, $6, 'UNSPECIFIED', $7, $8, $7, $7, $7)`,
-);
 const INSERT_EVENT = prepared(
   "test_attention_event",
   `insert into events (merchant_id, id, case_id, invoice_id, type, body, created_at, exhausted_at)
@@ -69,9 +65,24 @@ export function createAttentionStore(db: Database, merchantId: string, now: Date
   const newId = () => uuidv7(now.getTime());
   const ago = (ms: number) => new Date(now.getTime() - ms);
 
+  async function insertAction(
+    { id: caseId, invoiceId }: StoredCase,
+    type: ActionType,
+    status: ActionStatus,
+    at: Date,
+    reasons: readonly string[] = [],
+  ) {
+    const action: RecoveryAction = {
+      ...{ id: newId(), caseId, invoiceId, customerId: "cus", subscriptionId: null, transactionId: null },
+      ...{ paymentMethodType: null, cardCountry: null, currency: "EUR", amountDue: null, type, status },
+      ...{ integrationType: "CUSTOM", actionSuggestion: "UNSPECIFIED", idealRetryTime: at, reasons: [...reasons] },
+      ...{ decidedAt: at, executedAt: null, attemptedAt: null, createdAt: at, updatedAt: at },
+    };
+    await insertRecoveryActions(db, merchantId, [action]);
+  }
+
   async function openCase(facts: CaseFacts = {}): Promise<StoredCase> {
     const { currency = "EUR", amount = 1_000, budget = 8, arm = "dunlin", retries = 0, recovered = false } = facts;
-    const reasons = JSON.stringify(facts.reasons ?? []);
     const { endedAt = null, endReason = null, unpaidAt = ago(DAY_MS) } = facts;
     const { endsAt = new Date(unpaidAt.getTime() + 28 * DAY_MS) } = facts;
     const [id, invoiceId] = [newId(), facts.invoiceId ?? `inv_${++number}`];
@@ -81,14 +92,14 @@ export function createAttentionStore(db: Database, merchantId: string, now: Date
     await db.run(INSERT_CASE, [merchantId, id, invoiceId, customerId, unpaidAt, endsAt, budget, ...money]);
     await saveCaseTraits(db, merchantId, [{ id, ...NO_TRAITS }]);
     for (let i = 0; i < retries; i++)
-      await db.run(INSERT_ACTION, [merchantId, newId(), id, invoiceId, "RETRY", "EXPIRED", ago(DAY_MS), reasons]);
+      await insertAction({ id, invoiceId }, "RETRY", "EXPIRED", ago(DAY_MS), facts.reasons);
     return { id, invoiceId };
   }
 
   return {
     openCase,
-    async requestCardChange({ id, invoiceId }: StoredCase, at: Date, status = "SENT") {
-      await db.run(INSERT_ACTION, [merchantId, newId(), id, invoiceId, "CARD_CHANGE", status, at, "[]"]);
+    async requestCardChange({ id, invoiceId }: StoredCase, at: Date, status: ActionStatus = "SENT") {
+      await insertAction({ id, invoiceId }, "CARD_CHANGE", status, at);
     },
     /** Waits after one attempt with this status; null: not attempted yet. */
     async waitingEvent({ id, invoiceId }: StoredCase, status: number | null) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { fillMerchants } from "../../test/plans/fill-plans.ts";
+import { fillMerchants, LIST_ACTIONS } from "../../test/plans/fill-plans.ts";
 import { realPorts } from "../delivery/deliverer.fixture.ts";
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
 import { deleteMerchant } from "../merchants/delete-merchant.ts";
@@ -24,6 +24,7 @@ before(async () => {
   db = database.db;
   await fillMerchants(db, { first: 1, last: 2, invoices: INVOICES });
   for (const text of REST) await db.run(prepared("", text));
+  await db.run(LIST_ACTIONS);
   [deletedMerchantId, remainingMerchantId] = (await listMerchants(db)).map(({ id }) => id) as [string, string];
 });
 after(() => database.drop());
@@ -46,7 +47,7 @@ const REST = [
   "insert into learned_models select id, 'l', 1, created_at from merchants",
   "insert into learned_parts select id, 'p', 1, '\\x00' from merchants",
   "insert into learned_merchants select id, created_at, id, 1, 1, '\\x00' from merchants",
-  "insert into merchant_clocks select id, created_at from merchants",
+  "insert into merchant_clocks select id, created_at, 1 from merchants",
   "insert into request_heads select id, 1, 'POST' from merchants",
   `insert into request_log (merchant_id, id, at, route, status, duration_us)
    select m.id, gen_random_uuid(), m.created_at, '/', 200, 1 from merchants m, generate_series(1, 5)`,

@@ -18,8 +18,8 @@ after(() => stage.drop());
 /** The effect of erasure on each table of a merchant. Add a new table to one of these lists and to tables/erasure.ts. */
 const ERASED_TABLES = [
   ...["subscriptions", "invoices", "transactions", "invoice_conflicts", "experiment_invoices", "watched_retries"],
-  ...["cases", "due_cases", "decisions", "recovery_actions", "events", "deliveries", "delivery_attempts"],
-  "case_traces",
+  ...["cases", "due_cases", "decisions", "recovery_actions", "listed_actions", "case_traces"],
+  ...["events", "deliveries", "delivery_attempts"],
   ...["connector_hints", "connector_versions", "connector_payments", "connector_events", "connector_invoices"],
   ...["connector_actions", "connector_messages"],
 ];
@@ -100,7 +100,7 @@ async function rowsOf(merchantId: string): Promise<Map<string, string[]>> {
   return rows;
 }
 
-/** Returns the ids that identify a customer's rows: the customer, and its invoices, attempts, cases and events. */
+/** Returns the ids that identify a customer's rows: the customer, and its invoices, attempts, cases, events and actions. */
 async function findIdsOf(merchantId: string, customerId: string): Promise<string[]> {
   const { rows } = await stage.db.run<{ id: string }>(
     prepared(
@@ -109,7 +109,8 @@ async function findIdsOf(merchantId: string, customerId: string): Promise<string
          k as (select id from cases where merchant_id = '${merchantId}' and customer_id = '${customerId}')
        select '${customerId}' as id union all select id from i
        union all select id from transactions where invoice_id in (select id from i) or customer_id = '${customerId}'
-       union all select id::text from k union all select id::text from events where case_id in (select id from k)`,
+       union all select id::text from k union all select id::text from events where case_id in (select id from k)
+       union all select id::text from recovery_actions where case_id in (select id from k)`,
     ),
   );
   return rows.map(({ id }) => id);

@@ -2,6 +2,7 @@ import { HOUR_MS } from "../domain/durations.ts";
 import { RENEWAL_WORDS } from "../domain/recovery-action.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 import { firstIdOf } from "../postgres/partitions.ts";
+import { typeAndStatusPattern } from "./actions-list/action-facets.ts";
 
 /** Sums of minor units, as text because they may exceed a number. */
 export interface CurrencySum {
@@ -39,21 +40,34 @@ export const readEndingCases = async (tx: Tx, merchantId: string, until: Date): 
   (await tx.run<EndingCases>(ENDING, [merchantId, until])).rows[0]!;
 
 /**
- * Whether a request for another card has no answer. A later retry shows that a card came, unless it is a retry of the current
- * card, in case the bank renewed it. One probe for each request: as a join, PostgreSQL might read all retries.
+ * SQL for `case_id` and `decided_at` of requests for another card that were made before a time and have no answer. A later retry
+ * shows that a card came, unless it is a retry of the current card, in case the bank renewed it. The order and `offset 0` make one
+ * probe for each request: otherwise PostgreSQL might read all actions. An action is created before it is requested; the hours are
+ * for clocks that differ.
+ *
+ * @param before  SQL of a parameter
  */
-export const isUnansweredSql = (request: string) => `${request}.type = 'CARD_CHANGE' and ${request}.status = 'SENT'
-  and coalesce((
-    select false from recovery_actions later
-    where later.merchant_id = $1 and later.case_id = ${request}.case_id and later.type = 'RETRY'
-      and later.created_at > ${request}.created_at and later.reasons::text not like '%${RENEWAL_WORDS}%' limit 1), true)`;
+export const unansweredCardChangesSql = (before: string) => `select r.case_id, r.decided_at
+  from action_counts g
+  cross join lateral (
+    select id from listed_actions
+    where merchant_id = $1 and facets = g.facets and created_at < ${before}::timestamptz + interval '24 hours'
+    order by created_at, id offset 0
+  ) sent
+  cross join lateral (
+    select case_id, created_at, decided_at from recovery_actions where merchant_id = $1 and id = sent.id offset 0
+  ) r
+  where g.merchant_id = $1 and g.actions > 0 and g.facets like '${typeAndStatusPattern("CARD_CHANGE", "SENT")}'
+    and r.decided_at < ${before}::timestamptz and coalesce((
+      select false from recovery_actions later
+      where later.merchant_id = $1 and later.case_id = r.case_id and later.type = 'RETRY'
+        and later.created_at > r.created_at and later.reasons::text not like '%${RENEWAL_WORDS}%' limit 1), true)`;
 
 const CARD_CHANGES = prepared(
   "",
   `with found as materialized (
      select c.id, c.currency, c.amount, sent.decided_at
-     from (select case_id, min(decided_at) as decided_at from recovery_actions r
-       where merchant_id = $1 and ${isUnansweredSql("r")} and decided_at < $2 group by 1) sent
+     from (select case_id, min(decided_at) as decided_at from (${unansweredCardChangesSql("$2")}) r group by 1) sent
      join cases c on c.merchant_id = $1 and c.id = sent.case_id and c.outcome = 'open')
    select count(*) as count, min(decided_at) as since, ${SUM} from found`,
 );
@@ -185,8 +199,8 @@ const OPEN_MATTERS = prepared(
        select window_ends_at from cases where merchant_id = $1 and outcome = 'open' order by window_ends_at limit 1) < $2, false
      ) as "isEnding",
      exists (
-       select from recovery_actions r join cases c on c.merchant_id = $1 and c.id = r.case_id and c.outcome = 'open'
-       where r.merchant_id = $1 and ${isUnansweredSql("r")} and r.decided_at < $3) as "isUnanswered",
+       select from (${unansweredCardChangesSql("$3")}) r
+       join cases c on c.merchant_id = $1 and c.id = r.case_id and c.outcome = 'open') as "isUnanswered",
      exists (select from invoice_conflicts where merchant_id = $1) as "isContradicted"`,
 );
 

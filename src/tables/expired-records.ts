@@ -17,11 +17,11 @@ const IS_EXPIRED = `i.updated_at < $3
          and e.experiment_id = any(array(select id from experiments where merchant_id = $1 and look_at is not null)) offset 0)
      and (
        i.state not in ('UNPAID', 'PARTIALLY_PAID')
-       or exists (select from recovery_actions r where r.merchant_id = $1 and r.invoice_id = i.id offset 0)
        or exists (
          select from cases k
-         where k.merchant_id = $1 and k.invoice_id = i.id
-           and exists (select from decisions d where d.merchant_id = $1 and d.case_id = k.id offset 0) offset 0)
+         where k.merchant_id = $1 and k.invoice_id = i.id and (
+           exists (select from recovery_actions r where r.merchant_id = $1 and r.case_id = k.id offset 0)
+           or exists (select from decisions d where d.merchant_id = $1 and d.case_id = k.id offset 0)) offset 0)
        or exists (
          select from transactions t
          where t.merchant_id = $1 and t.invoice_id = i.id and t.state not in ('PAID', 'REFUNDED') offset 0))`;

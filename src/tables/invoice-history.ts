@@ -46,7 +46,9 @@ const ACTIONS = prepared(
   "actions_of_invoice",
   `select id, type, status, action_suggestion as "actionSuggestion", ideal_retry_time as "idealRetryTime", reasons,
      decided_at as "decidedAt", executed_at as "executedAt", attempted_at as "attemptedAt", created_at as "createdAt"
-   from recovery_actions where merchant_id = $1 and invoice_id = $2 order by created_at desc, id limit $3`,
+   from recovery_actions
+   where merchant_id = $1 and case_id = any(array(select id from cases where merchant_id = $1 and invoice_id = $2))
+   order by created_at desc, id limit $3`,
 );
 
 export async function actionsOfInvoice(tx: Tx, merchantId: string, invoiceId: string, limit: number) {

@@ -1,7 +1,7 @@
 import type { EndReason } from "../domain/case.ts";
 import type { InvoiceState } from "../domain/invoice.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
-import { isUnansweredSql } from "./attention.ts";
+import { unansweredCardChangesSql } from "./attention.ts";
 import { type Found, ownedByRangeSql } from "./id-prefix.ts";
 
 /**
@@ -40,8 +40,7 @@ export type AttentionFilter = (typeof ATTENTION_FILTERS)[number];
 const ATTENTION_SQL: Readonly<Record<AttentionFilter, (before: string) => string>> = {
   ending: (before) => `c.window_ends_at < ${before}`,
   card_change: (before) => `c.id in (
-     select case_id from recovery_actions r
-     where merchant_id = $1 and ${isUnansweredSql("r")} and decided_at < ${before})`,
+     select case_id from (${unansweredCardChangesSql(before)}) r)`,
   large: (before) => `${before}::timestamptz is not null and exists (
      select from large_amounts l where l.merchant_id = $1 and l.currency = c.currency and c.amount >= l.amount)`,
 };

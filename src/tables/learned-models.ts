@@ -106,7 +106,7 @@ const WAITING = prepared(
   `select m.id
    from merchants m left join learned_merchants l on l.merchant_id = m.id
    where (
-     (select r.id from recovery_actions r
+     (select r.id from listed_actions r
       where r.merchant_id = m.id and r.executed_at <= $1 and r.executed_at >= coalesce(l.noted_at, '-infinity')
         and (r.executed_at, r.id) > (coalesce(l.noted_at, '-infinity'), coalesce(l.lesson_id, m.id))
       order by r.executed_at, r.id limit 1) is not null
@@ -133,9 +133,13 @@ export async function merchantsWithTrainingExamples(
 const TRAINING_EXAMPLES = prepared(
   "lessons",
   `with executed as (
-     select id, case_id as "caseId", executed_at as "notedAt", null as "transactionId" from recovery_actions
-     where merchant_id = $1 and executed_at <= $2 and (executed_at, id) > ($3, $4)
-     order by executed_at, id limit $5
+     select l.id, r.case_id as "caseId", l.executed_at as "notedAt", null as "transactionId"
+     from (
+       select id, executed_at from listed_actions
+       where merchant_id = $1 and executed_at <= $2 and (executed_at, id) > ($3, $4)
+       order by executed_at, id limit $5
+     ) l
+     join recovery_actions r on r.merchant_id = $1 and r.id = l.id
    ), observed as (
      select id, case_id as "caseId", noted_at as "notedAt", transaction_id as "transactionId" from watched_retries
      where merchant_id = $1 and noted_at <= $2 and (noted_at, id) > ($3, $4)

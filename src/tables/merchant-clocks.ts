@@ -7,10 +7,13 @@ export async function merchantClock(tx: Tx, merchantId: string): Promise<Date | 
   return (await tx.run<{ at: Date }>(READ, [merchantId])).rows[0]?.at ?? null;
 }
 
+/** Of the tables that a writer of listed rows keeps. Processes of another version fail before they write. */
+export const LISTS_VERSION = 1;
+
 // Citus refuses to add an interval to a time in a zone that the session sets.
 const ADVANCE = prepared(
   "advance_merchant_clock",
-  `insert into merchant_clocks (merchant_id, last_at) values ($1, $2)
+  `insert into merchant_clocks (merchant_id, last_at, lists) values ($1, $2, ${LISTS_VERSION})
    on conflict (merchant_id) do update
      set last_at = greatest(excluded.last_at, (merchant_clocks.last_at at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC')
    returning last_at as at`,

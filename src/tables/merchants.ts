@@ -1,5 +1,6 @@
 import type { Merchant } from "../domain/merchant.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
+import { LISTS_VERSION } from "./merchant-clocks.ts";
 
 const COLUMNS = {
   id: "id",
@@ -82,7 +83,7 @@ const INSERT = prepared(
   `with inserted as (
      insert into merchants (${FIELDS.map((field) => COLUMNS[field]).join(", ")}, updated_at)
      values (${FIELDS.map((_, index) => `$${index + 1}`).join(", ")}, $${FIELDS.length}))
-   insert into merchant_clocks (merchant_id, last_at) values ($${FIELDS.indexOf("id") + 1}, $${FIELDS.length})`,
+   insert into merchant_clocks (merchant_id, last_at, lists) values ($${FIELDS.indexOf("id") + 1}, $${FIELDS.length}, ${LISTS_VERSION})`,
 );
 
 /** Also inserts its clock. */

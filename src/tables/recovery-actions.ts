@@ -56,6 +56,10 @@ const COUNT_CHANGES = `counted as (
    order by buckets.span, buckets.starts_at, facets
    on conflict (merchant_id, span, starts_at, facets) do update set actions = executed_counts.actions + excluded.actions`;
 
+/** What `listed_actions` repeats of an action, besides its keys `id`, `facets` and `created_at`. */
+const REPEATED = ["updated_at", "executed_at", "transaction_id", "amount_due"];
+const LISTED = ["id", "facets", "created_at", ...REPEATED];
+
 const ACTIONS = `unnest(${arrayParameters(COLUMNS, 2)}) as actions (${NAMES.join(", ")})`;
 
 const INSERT = prepared(
@@ -63,7 +67,9 @@ const INSERT = prepared(
   `with inserted as (
      insert into recovery_actions (merchant_id, ${NAMES.join(", ")})
      select $1::uuid, actions.* from ${ACTIONS}
-     returning facets, executed_at
+     returning ${LISTED.join(", ")}
+   ), listed as (
+     insert into listed_actions (merchant_id, ${LISTED.join(", ")}) select $1, ${LISTED.join(", ")} from inserted returning id
    ), changes as (
      select facets, executed_at, 1 as n from inserted
    ), ${COUNT_CHANGES}`,
@@ -79,12 +85,17 @@ const UPDATED = NAMES.filter((name) => !UNCHANGED.includes(name));
 const UPDATE = prepared(
   "update_recovery_actions",
   `with before as materialized (
-     select facets, executed_at from recovery_actions where merchant_id = $1 and id = any($2::uuid[])
+     select id, facets, created_at, executed_at from recovery_actions where merchant_id = $1 and id = any($2::uuid[])
    ), after as (
      update recovery_actions stored set ${UPDATED.map((name) => `${name} = actions.${name}`).join(", ")}
      from ${ACTIONS}
      where stored.merchant_id = $1 and stored.id = actions.id
-     returning stored.facets, stored.executed_at
+     returning ${LISTED.map((name) => `stored.${name}`).join(", ")}
+   ), listed as (
+     update listed_actions l
+     set ${["facets", ...REPEATED].map((name) => `${name} = after.${name}`).join(", ")}
+     from before join after on after.id = before.id
+     where l.merchant_id = $1 and l.facets = before.facets and l.created_at = before.created_at and l.id = before.id
    ), changes as (
      select facets, executed_at, 1 as n from after
      union all
@@ -100,7 +111,10 @@ export async function updateRecoveryActions(tx: Tx, merchantId: string, actions:
 const DELETE = prepared(
   "delete_recovery_actions",
   `with deleted as (
-     delete from recovery_actions where merchant_id = $1 and case_id = any($2::uuid[]) returning facets, executed_at
+     delete from recovery_actions where merchant_id = $1 and case_id = any($2::uuid[]) returning id, facets, created_at, executed_at
+   ), unlisted as (
+     delete from listed_actions l using deleted
+     where l.merchant_id = $1 and l.facets = deleted.facets and l.created_at = deleted.created_at and l.id = deleted.id
    ), changes as (
      select facets, executed_at, -1 as n from deleted
    ), ${COUNT_CHANGES}`,
@@ -162,16 +176,21 @@ const PENDING_RETRY_REQUESTS = prepared(
   `select id as "actionId", case_id as "caseId", invoice_id as "invoiceId", customer_id as "customerId", ideal_retry_time as at,
      status in ('SCHEDULED', 'SENT') as "mayBeAnswered"
    from recovery_actions r
-   where merchant_id = $1 and (customer_id = any($2::text[]) or invoice_id = any($3::text[])) and created_at > $4
+   where merchant_id = $1 and created_at > $4 and (
+       customer_id = any($2::text[])
+       or case_id = any(array(select id from cases where merchant_id = $1 and invoice_id = any($3::text[]))))
      and type = 'RETRY' and decided_at is not null and transaction_id is null
      and (status <> 'CANCELED' or (select true from delivery_attempts a where a.merchant_id = $1 and a.event_id = r.id limit 1))`,
 );
 
+// The order makes PostgreSQL take the index that begins with the time.
 const RETRY_REQUESTS_AFTER = prepared(
   "asks_after",
   `select id as "actionId", case_id as "caseId", invoice_id as "invoiceId", customer_id as "customerId", ideal_retry_time as at,
      true as "mayBeAnswered"
-   from recovery_actions where merchant_id = $1 and updated_at > $2 and type = 'RETRY' and decided_at is not null`,
+   from recovery_actions
+   where merchant_id = $1 and type = 'RETRY' and decided_at is not null
+     and id = any(array(select id from listed_actions where merchant_id = $1 and updated_at > $2 order by updated_at))`,
 );
 
 /** Sent or updated after this time. */

@@ -23,7 +23,9 @@ const CASES = prepared(
        select c.id from due_cases q join cases c on c.merchant_id = m.id and c.id = q.case_id
        where q.merchant_id = m.id and q.due_at > $1 and c.opened_at > $1
        union
-       select case_id from recovery_actions where merchant_id = m.id and updated_at > $1
+       select r.case_id
+       from (select id from listed_actions where merchant_id = m.id and updated_at > $1 order by updated_at offset 0) l
+       join recovery_actions r on r.merchant_id = m.id and r.id = l.id
        offset 0) k
    ) k
    group by merchant_id, part

@@ -13,7 +13,7 @@ export async function countPostponedCases(tx: Tx): Promise<number> {
 const OLDEST_UNTRAINED = prepared(
   "oldest_unlearned",
   `select min(least(
-     (select r.executed_at from recovery_actions r
+     (select r.executed_at from listed_actions r
       where r.merchant_id = m.id and r.executed_at <= $1 and r.executed_at >= coalesce(l.noted_at, '-infinity')
         and (r.executed_at, r.id) > (coalesce(l.noted_at, '-infinity'), coalesce(l.lesson_id, m.id))
       order by r.executed_at, r.id limit 1),

@@ -22,7 +22,7 @@ import { createTestDatabase, stopAutovacuum } from "../database.ts";
 import { removeAtExit } from "../test-server.ts";
 import { createPorts, createShop, runMerchantLife } from "../wall/merchant-life.ts";
 import { withRewrittenStatements } from "../wall/unscoped-statements.ts";
-import { fillMerchants, type MerchantRange } from "./fill-plans.ts";
+import { fillMerchants, LIST_ACTIONS, type MerchantRange } from "./fill-plans.ts";
 
 const FILL_SIZES: Readonly<Record<string, readonly MerchantRange[]>> = {
   "of one merchant": [{ first: 1, last: 1, invoices: 6_000 }],
@@ -38,7 +38,7 @@ const LIST_STATEMENTS = /^list_(first|next)_/;
 /** Statements that take the first rows in an order of a merchant's rows. */
 const BOUNDED_STATEMENTS =
   /^(due_merchants|poked_merchants|next_due_case|due_cases|first_pokes|merchants_with_lessons|lessons)$/;
-const TABLES = ["invoices", "cases", "recovery_actions", "events", "deliveries"];
+const TABLES = ["invoices", "cases", "recovery_actions", "listed_actions", "events", "deliveries"];
 
 for (const [whose, shops] of Object.entries(FILL_SIZES))
   test(`in a database ${whose} every statement finds its rows by all of their keys`, async (t) => {
@@ -74,6 +74,7 @@ for (const [whose, shops] of Object.entries(FILL_SIZES))
     await recordObservedRetries(kept(asWorker, loops), merchant.id, [], ports.now());
     await latestSuccessBefore(kept(asWorker, loops), merchant.id, ["card"], ports.now());
     for (const each of shops) await fillMerchants(db, each);
+    await db.run(LIST_ACTIONS);
     const grown = await findGrownTables(db, []);
     for (const table of TABLES) assert.ok(grown.includes(table), `${table} grew, and ${grown} were found`);
     for (const table of grown) await analyzeTable(db, table);
@@ -160,7 +161,7 @@ async function listAll(db: Database, merchantId: string) {
 
 // For a bitmap scan the line names the index, whose name contains its table.
 const LARGE_TABLES =
-  /\bon (subscriptions|invoices|transactions|cases|due_cases|case_pokes|recovery_actions|watched_retries|events|deliver(ies|y_attempts))/;
+  /\bon (subscriptions|invoices|transactions|cases|due_cases|case_pokes|recovery_actions|listed_actions|watched_retries|events|deliver(ies|y_attempts))/;
 /** A key besides the merchant. A range of time alone can match many rows of any merchant. */
 const TWO_KEYS = /merchant_id = .* AND \(\w+ = /;
 

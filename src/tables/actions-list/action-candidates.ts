@@ -34,8 +34,12 @@ interface PageQuery {
 const afterCursorSql = ({ orderBy, descending, parameter }: ListingSql, { at, id }: Cursor) =>
   `and (${orderBy}, id) ${descending ? "<" : ">"} (${parameter(at)}::timestamptz, ${parameter(id)}::uuid)`;
 
+/** `recovery_actions` has the indexes over columns that do not change. */
+const tableOf = ({ owners, orderBy, onlyExecuted }: ListingSql) =>
+  owners.length > 0 || (orderBy === "created_at" && !onlyExecuted) ? "recovery_actions" : "listed_actions";
+
 const inIndexOrderSql = ({ listing, afterCursor, limit }: PageQuery) =>
-  `select id, ${listing.orderBy} as at from recovery_actions
+  `select id, ${listing.orderBy} as at from ${tableOf(listing)}
    where ${conditionsSql(listing, afterCursor)} ${listing.orderClause(listing.orderBy)} limit ${limit}`;
 
 const matchingFacetsSql = ({ facets, onlyExecuted }: ListingSql) =>
@@ -57,7 +61,7 @@ function mergedFacetsSql({ listing, afterCursor, limit }: PageQuery): string {
      ahead as materialized (
        select at from guides
        cross join lateral (
-         select id, ${orderBy} as at from recovery_actions
+         select id, ${orderBy} as at from listed_actions
          where ${conditions} and facets = guides.facets
          ${orderClause(orderBy)} limit ${Math.ceil(limit / 2)}
        ) g
@@ -68,7 +72,7 @@ function mergedFacetsSql({ listing, afterCursor, limit }: PageQuery): string {
      )
    select p.id, p.at from parts
    cross join lateral (
-     select id, ${orderBy} as at from recovery_actions
+     select id, ${orderBy} as at from listed_actions
      where ${conditions} and facets = parts.facets and ${orderBy} ${within} (select at from guide)
      ${orderClause(orderBy)} limit ${limit}
    ) p
@@ -116,11 +120,11 @@ function sortedRangeSql({ listing, afterCursor, limit }: PageQuery, { since, unt
   // Keeps the planner from walking the order's index, which may find nothing for long.
   const found =
     facets === null
-      ? `select id, ${orderBy} from recovery_actions
+      ? `select id, ${orderBy} from listed_actions
          where merchant_id = $1 and ${since} and ${until} and executed_at is not null ${afterCursor} offset 0`
       : `select r.* from (${matchingFacetsSql(listing)}) f
          cross join lateral (
-           select id, ${orderBy} from recovery_actions
+           select id, ${orderBy} from listed_actions
            where merchant_id = $1 and facets = f.facets and ${since} and ${until} and executed_at is not null ${afterCursor} offset 0
          ) r`;
   return `select id, ${orderBy} as at from (${found}) r ${orderClause(orderBy)} limit ${limit}`;
@@ -139,7 +143,7 @@ function mergedDaysSql({ listing, afterCursor, limit }: PageQuery, guideDays: st
      ahead as materialized (
        select at from guides
        cross join lateral (
-         select id, ${orderBy} as at from recovery_actions
+         select id, ${orderBy} as at from listed_actions
          where ${conditions} and executed_on = guides.day
          ${orderClause(orderBy)} limit ${Math.ceil(limit / 2)}
        ) g
@@ -150,7 +154,7 @@ function mergedDaysSql({ listing, afterCursor, limit }: PageQuery, guideDays: st
      )
    select p.id, p.at from parts
    cross join lateral (
-     select id, ${orderBy} as at from recovery_actions
+     select id, ${orderBy} as at from listed_actions
      where ${conditions} and executed_on = parts.day and ${orderBy} ${within} (select at from guide)
      ${orderClause(orderBy)} limit ${limit}
    ) p
@@ -216,7 +220,7 @@ function aroundCursorSql(
     ({ name, comparison, direction }) => `${name} as materialized (
        select g.facets, g.rows, r.* from groups g
        cross join lateral (
-         select id, ${orderBy} as at, executed_at from recovery_actions
+         select id, ${orderBy} as at, executed_at from listed_actions
          where merchant_id = $1 and facets = g.facets and ${since} and ${until} and executed_at is not null
            and executed_at ${comparison} (select at from start)
          order by executed_at ${direction}, id ${direction} limit g.rows
@@ -253,7 +257,7 @@ function aroundCursorSql(
          (day <= ${dayOf("(select at from low)")} or day >= ${dayOf("(select at from high)")})
      ) parts
      cross join lateral (
-       select id, ${orderBy} as at from recovery_actions
+       select id, ${orderBy} as at from listed_actions
        where ${conditionsSql(listing, afterCursor, "executed_on")} and executed_on = parts.day
          and (executed_at <= (select at from low) or executed_at >= (select at from high)) is true
          and ${orderBy} ${within} (select at from guide)

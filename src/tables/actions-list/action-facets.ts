@@ -30,6 +30,12 @@ export function facetsPatterns({ cardCountry, currency, type, status }: Facets):
 export const wasExecutedSql = (facets: string) =>
   `right(${facets}, 1) in ('${STATUS_CODE.SUCCEEDED}', '${STATUS_CODE.FAILED}')`;
 
+export const currencySql = (facets: string) => `substr(${facets}, 3, 3)`;
+
+/** LIKE pattern of all groups with this type and status. */
+export const typeAndStatusPattern = (type: ActionType, status: ActionStatus) =>
+  `%${TYPE_CODE[type]}${STATUS_CODE[status]}`;
+
 const STATUS_OF_CODE = new Map(Object.entries(STATUS_CODE).map(([status, code]) => [code, status as ActionStatus]));
 
 /** @param code  the last character of `facets` */

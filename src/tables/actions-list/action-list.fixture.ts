@@ -11,13 +11,15 @@ import { type Database, prepared } from "../../postgres/database.ts";
 import { insertRecoveryActions, updateRecoveryActions } from "../recovery-actions.ts";
 import type { ActionListing, ListingOrder } from "./action-listing.ts";
 
-const CASE = "0198a000-0000-7000-8000-00000000000c";
+const INVOICES = 4_000;
 const BATCH = 1_000;
-const INSERT_CASE = prepared(
-  "test_case",
+const INSERT_CASES = prepared(
+  "test_cases",
   `insert into cases (merchant_id, id, invoice_id, customer_id, amount, currency, unpaid_at, window_ends_at, budget, opened_at)
-   values ($1, $2, 'in', 'cus', 900, 'EUR', '2026-01-01', '2027-01-01', 8, '2026-01-01')`,
+   select $1::uuid, id, invoice_id, 'cus', 900, 'EUR', '2026-01-01', '2027-01-01', 8, '2026-01-01'
+   from unnest($2::uuid[], $3::text[]) as one (id, invoice_id)`,
 );
+const caseId = (invoice: number) => `0198a000-0000-7000-8000-${invoice.toString(16).padStart(12, "0")}`;
 
 export const pseudoRandom = (index: number, salt: number) => {
   const x = Math.sin(index * 12.9898 + salt * 78.233) * 43758.5453;
@@ -28,8 +30,8 @@ const pickOne = <T>(values: readonly T[], index: number, salt: number) =>
 
 export const plannedAction = (index: number, createdAt: Date): RecoveryAction => ({
   id: randomUUID(),
-  caseId: CASE,
-  invoiceId: `in_${index % 4_000}`,
+  caseId: caseId(index % INVOICES),
+  invoiceId: `in_${index % INVOICES}`,
   subscriptionId: index % 3 === 0 ? null : `sub_${index % 2_000}`,
   customerId: `cus_${index % 1_000}`,
   transactionId: null,
@@ -75,7 +77,8 @@ export function settleAction(action: RecoveryAction, index: number): RecoveryAct
 }
 
 export async function insertActions(db: Database, merchantId: string, actions: readonly RecoveryAction[]) {
-  await db.run(INSERT_CASE, [merchantId, CASE]);
+  const invoices = Array.from({ length: INVOICES }, (_, invoice) => invoice);
+  await db.run(INSERT_CASES, [merchantId, invoices.map(caseId), invoices.map((invoice) => `in_${invoice}`)]);
   for (let from = 0; from < actions.length; from += BATCH)
     await db.transaction((tx) => insertRecoveryActions(tx, merchantId, actions.slice(from, from + BATCH)));
 }

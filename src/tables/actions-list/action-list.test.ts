@@ -5,7 +5,8 @@ import { createTestDatabase, type TestDatabase } from "../../../test/database.ts
 import { DAY_MS } from "../../domain/durations.ts";
 import { ACTION_STATUSES, type RecoveryAction } from "../../domain/recovery-action.ts";
 import { prepared } from "../../postgres/database.ts";
-import { insertRecoveryActions, updateRecoveryActions } from "../recovery-actions.ts";
+import { advanceMerchantClock } from "../merchant-clocks.ts";
+import { deleteRecoveryActions, insertRecoveryActions, updateRecoveryActions } from "../recovery-actions.ts";
 import {
   expectedActions,
   insertActions,
@@ -126,12 +127,21 @@ const MISCOUNTED = prepared(
      (select merchant_id, 'all', null, facets, actions from action_counts union all select * from executed_counts)
    ) miscounted`,
 );
+const LISTED =
+  "select merchant_id, id, facets, created_at, updated_at, executed_at, executed_on, transaction_id, amount_due from";
+const MISLISTED = prepared(
+  "test_mislisted",
+  `select count(*) as wrong from (
+     (${LISTED} recovery_actions except ${LISTED} listed_actions)
+     union all (${LISTED} listed_actions except ${LISTED} recovery_actions)
+   ) mislisted`,
+);
 const COUNTED = prepared(
   "test_counted",
   "select sum(actions)::int8 as counted from action_counts where merchant_id = $1",
 );
 
-test("counts follow an action from planned to settled and settled again, separately by merchant", async () => {
+test("counts and orders follow an action from planned to settled and settled again, separately by merchant", async () => {
   const changed = listed.slice(0, 500).map((action, index) => {
     const status = index % 2 ? ("CANCELED" as const) : ("SUCCEEDED" as const);
     return { ...action, status, executedAt: status === "SUCCEEDED" ? action.updatedAt : null, cardCountry: "AT" };
@@ -141,7 +151,11 @@ test("counts follow an action from planned to settled and settled again, separat
       await updateRecoveryActions(tx, MERCHANT, changed);
       await insertRecoveryActions(tx, MERCHANT, [{ ...plannedAction(1, at(0)), currency: "JPY" }]);
       assert.equal((await tx.run<{ wrong: number }>(MISCOUNTED)).rows[0]!.wrong, 0);
+      assert.equal((await tx.run<{ wrong: number }>(MISLISTED)).rows[0]!.wrong, 0);
       assert.equal((await tx.run<{ counted: number }>(COUNTED, [MERCHANT])).rows[0]!.counted, COUNT + 1);
+      await deleteRecoveryActions(tx, MERCHANT, [changed[0]!.caseId]);
+      assert.equal((await tx.run<{ wrong: number }>(MISCOUNTED)).rows[0]!.wrong, 0);
+      assert.equal((await tx.run<{ wrong: number }>(MISLISTED)).rows[0]!.wrong, 0);
       throw new Error("taken back");
     }),
     /taken back/,
@@ -149,6 +163,42 @@ test("counts follow an action from planned to settled and settled again, separat
   assert.equal((await database.db.run<{ wrong: number }>(MISCOUNTED)).rows[0]!.wrong, 0);
   assert.equal((await database.db.run<{ counted: number }>(COUNTED, [MERCHANT])).rows[0]!.counted, COUNT);
   assert.equal((await database.db.run<{ counted: number }>(COUNTED, [OTHER])).rows[0]!.counted, 100);
+});
+
+const ADVANCE_OF_0_2_0 = prepared(
+  "test_advance",
+  `insert into merchant_clocks (merchant_id, last_at) values ($1, now())
+   on conflict (merchant_id) do update set last_at = excluded.last_at`,
+);
+
+test("a process that does not know listed_actions cannot advance the clock, which it does before it writes actions", async () => {
+  const id = randomUUID();
+  await advanceMerchantClock(database.db, id, at(0));
+  await assert.rejects(database.db.run(ADVANCE_OF_0_2_0, [id]), /null value in column "lists"/);
+});
+
+// Of a session's first transaction, because the shared ones are delayed.
+const UPDATES = prepared(
+  "test_updates",
+  `select pg_stat_get_xact_tuples_updated(oid) as updated, pg_stat_get_xact_tuples_hot_updated(oid) as "withoutIndexes"
+   from pg_class where oid = 'recovery_actions'::regclass`,
+);
+
+test("an update of an action writes no index of its table", async () => {
+  const action = { ...plannedAction(0, at(90)), id: randomUUID() };
+  const executedAt = at(92);
+  const sent = { ...action, status: "SENT" as const, updatedAt: at(91) };
+  const outcome = { status: "SUCCEEDED" as const, transactionId: "tx", executedAt, updatedAt: executedAt };
+  const settled = { ...sent, ...outcome, cardCountry: "AT", decidedAt: executedAt };
+  const connection = await database.db.connect();
+  try {
+    await connection.run(prepared("test_begin", "begin"));
+    await insertRecoveryActions(connection, OTHER, [action]);
+    for (const each of [sent, settled]) await updateRecoveryActions(connection, OTHER, [each]);
+    assert.deepEqual((await connection.run(UPDATES)).rows, [{ updated: 2, withoutIndexes: 2 }]);
+  } finally {
+    await connection.close();
+  }
 });
 
 test("an action is rejected when it was executed before its creation, or last updated before its execution", async () => {

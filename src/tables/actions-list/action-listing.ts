@@ -34,13 +34,16 @@ export interface ActionListing {
   found?: Found;
 }
 
-/** Columns with few actions per value. */
-const OWNER_COLUMNS = {
-  subscriptionId: "subscription_id",
-  invoiceId: "invoice_id",
-  customerId: "customer_id",
-  transactionId: "transaction_id",
+/** Conditions on `recovery_actions` that few actions meet. An invoice's actions are those of its cases. */
+const OWNER_CONDITIONS = {
+  subscriptionId: (id: string) => `subscription_id = ${id}`,
+  invoiceId: (id: string) =>
+    `case_id = any(array(select id from cases where merchant_id = $1 and invoice_id = ${id}::text))`,
+  customerId: (id: string) => `customer_id = ${id}`,
+  transactionId: (id: string) =>
+    `id = any(array(select id from listed_actions where merchant_id = $1 and transaction_id = ${id}::text))`,
 } as const;
+const OWNERS = Object.keys(OWNER_CONDITIONS) as (keyof typeof OWNER_CONDITIONS)[];
 
 export interface ListingSql {
   /** Same name, same statement text. Empty: planned for each call. */
@@ -76,12 +79,8 @@ export function buildListingSql(
 ): ListingSql {
   const values: unknown[] = [merchantId];
   const parameter = (value: unknown) => `$${values.push(value)}`;
-  const requestedOwners = Object.entries(OWNER_COLUMNS).filter(
-    ([field]) => filters[field as keyof typeof OWNER_COLUMNS] !== undefined,
-  );
-  const owners = requestedOwners.map(
-    ([field, column]) => `${column} = ${parameter(filters[field as keyof typeof OWNER_COLUMNS])}`,
-  );
+  const requestedOwners = OWNERS.filter((field) => filters[field] !== undefined);
+  const owners = requestedOwners.map((field) => OWNER_CONDITIONS[field](parameter(filters[field])));
   if (found) owners.push(foundSql(found, parameter));
   const patterns = facetsPatterns(filters);
   const hasSeveral = patterns !== null && patterns.length > 1;
@@ -90,7 +89,7 @@ export function buildListingSql(
   const onlyExecuted = executed !== null || orderBy === "executed_at";
   const direction = descending ? "desc" : "asc";
   const parts = [
-    ...requestedOwners.map(([, column]) => column),
+    ...requestedOwners,
     facets && (hasSeveral ? "any_facets" : "facets"),
     executed && "dates",
     orderBy,

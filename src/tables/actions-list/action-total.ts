@@ -1,5 +1,5 @@
 import { conditionsSql } from "./action-conditions.ts";
-import { wasExecutedSql } from "./action-facets.ts";
+import { currencySql, wasExecutedSql } from "./action-facets.ts";
 import type { ListingSql } from "./action-listing.ts";
 import { type CountedBucket, type SignedSpan, splitExecutionRange } from "./execution-time-buckets.ts";
 
@@ -21,7 +21,7 @@ export function totalSql(listing: ListingSql): string {
     + (select coalesce(sum(s.sign * c.actions), 0)::int8
       from ${spansSql(listing, edges)}
       cross join lateral (
-        select count(*) as actions from recovery_actions
+        select count(*) as actions from listed_actions
         where merchant_id = $1 and executed_at >= s.since and executed_at < s.before ${matches}
       ) c)`;
 }
@@ -48,7 +48,7 @@ export function statusCountsSql(listing: ListingSql): string {
       union all
       select s.sign, c.* from ${spansSql(listing, edges)}
       cross join lateral (
-        select ${code}, count(*) as actions from recovery_actions
+        select ${code}, count(*) as actions from listed_actions
         where merchant_id = $1 and executed_at >= s.since and executed_at < s.before ${matches} group by 1
       ) c
     ) spans where ${executed.first} < ${executed.last} group by 1`;
@@ -62,11 +62,20 @@ export function sumsSql(listing: ListingSql): string {
     ? `${conditionsSql(listing, "", "facets")} and facets = any(array(
          select facets from action_counts where merchant_id = $1 and actions > 0 and facets like ${facets}))`
     : conditionsSql(listing);
-  return `select case when r.amount_due is null then i.currency else r.currency end as currency,
-      sum(coalesce(r.amount_due, i.amount))::text as amount
-    from (select invoice_id, amount_due, currency from recovery_actions where ${conditions} offset 0) r
-    left join invoices i on r.amount_due is null and i.merchant_id = $1 and i.id = r.invoice_id
-    group by 1 having sum(coalesce(r.amount_due, i.amount)) is not null order by 1`;
+  // Older actions have no amount. `offset 0` and the amount inside make one probe for each of these, and none for others.
+  const ofOlder = (columns: string, table: string, id: string) =>
+    `left join lateral (
+       select ${columns} from ${table} where a.amount_due is null and merchant_id = $1 and id = ${id} offset 0)`;
+  const actions =
+    owners.length > 0
+      ? `(select invoice_id, amount_due, currency from recovery_actions where ${conditions} offset 0) a`
+      : `(select id, amount_due, ${currencySql("facets")} as currency from listed_actions where ${conditions} offset 0) a
+         ${ofOlder("invoice_id", "recovery_actions", "a.id")} r on true`;
+  return `select case when a.amount_due is null then i.currency else a.currency end as currency,
+      sum(coalesce(a.amount_due, i.amount))::text as amount
+    from ${actions}
+    ${ofOlder("currency, amount", "invoices", owners.length > 0 ? "a.invoice_id" : "r.invoice_id")} i on true
+    group by 1 having sum(coalesce(a.amount_due, i.amount)) is not null order by 1`;
 }
 
 /** As parameters, so that every range shares one statement. */
