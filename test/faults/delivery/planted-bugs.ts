@@ -37,11 +37,11 @@ export const logLater = (tx: Tx, ended: readonly EndedAttempt[]) => tx.run(LOG_L
 /**
  * Returns the source text of a statement that records attempts, from its parameters to the deliveries that these attempts end.
  */
-const endedOf = (columns: string) => `unnestColumns(${columns}, 2)}) e
+const endedOf = (columns: string) => `unnestColumns(${columns}, 3)}) e
      join bucket_leases l on l.bucket = e.bucket and l.epoch = e.epoch
    ), ended as (
      delete from deliveries d using e
-     where d.merchant_id = e.merchant_id and d.event_id = e.event_id and d.round = e.round`;
+     where d.merchant_id = any($2::uuid[]) and d.merchant_id = e.merchant_id and d.event_id = e.event_id and d.round = e.round`;
 
 /**
  * Planted one at a time; each must be caught. A patch that no longer fits the source is an error: update it with the code it
