@@ -1,5 +1,5 @@
 import { findWebhookUrlProblem, parseAllowList } from "../delivery/https/address-guard.ts";
-import { EXPLORATION_MIN_OUTCOMES } from "../learning/model-cache.ts";
+import { EXPLORATION_MIN_OUTCOMES } from "../engine/explore-first-retry.ts";
 import type { MerchantSettings } from "../merchants/merchant-settings.ts";
 import { SETTING_RANGES } from "../merchants/setting-ranges.ts";
 import {

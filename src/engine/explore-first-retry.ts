@@ -5,6 +5,10 @@ import type { LearnedModel } from "./learned/learned-model.ts";
 import type { RetryPlan } from "./plan-retries.ts";
 import { uniformHash } from "./uniform-hash.ts";
 
+/**
+ * Outcomes before retries are sampled for merchants that did not choose. Earlier, sampling would only test the pretrained model.
+ */
+export const EXPLORATION_MIN_OUTCOMES = 500;
 /** Fraction of first retries, so that a backtest can weigh the history for another policy. */
 export const EXPLORATION_RATE = 0.03;
 /** As a fraction of the plan's value. */

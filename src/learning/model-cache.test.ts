@@ -5,6 +5,7 @@ import { runInNewContext } from "node:vm";
 import pino from "pino";
 import { readPretrainedModel } from "../../lab/trial/open-world.ts";
 import type { Merchant } from "../domain/merchant.ts";
+import { EXPLORATION_MIN_OUTCOMES } from "../engine/explore-first-retry.ts";
 import { type LearnedModel, newLearnedModel } from "../engine/learned/learned-model.ts";
 import type { MerchantModel } from "../engine/learned/merchant-model.ts";
 import { copyMerchantParameters, MERCHANT_PARAMETER_COUNT } from "../engine/learned/merchant-parameters.ts";
@@ -14,7 +15,7 @@ import { loadExplainedCase } from "../explain/load-explained-case.ts";
 import { type Database, prepared } from "../postgres/database.ts";
 import { HOUR, openStage, START } from "../recovery/stage.fixture.ts";
 import { SHARED_MODEL, saveTrainingResult } from "../tables/learned-models.ts";
-import { createModelCache, EXPLORATION_MIN_OUTCOMES } from "./model-cache.ts";
+import { createModelCache } from "./model-cache.ts";
 import { DEFAULT_MERCHANT_PARAMETERS, parseMerchantParameters, toBytes } from "./stored-model.ts";
 
 const stage = await openStage();

@@ -1,5 +1,6 @@
 import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
+import { EXPLORATION_MIN_OUTCOMES } from "../engine/explore-first-retry.ts";
 import type { MerchantModel, ModelCache } from "../engine/learned/merchant-model.ts";
 import { setMerchantParameters } from "../engine/learned/merchant-parameters.ts";
 import type { PretrainedModel } from "../engine/learned/pretrained-model.ts";
@@ -18,11 +19,6 @@ import {
   UnreadableModel,
   updateModel,
 } from "./stored-model.ts";
-
-/**
- * Outcomes before retries are sampled for merchants that did not choose. Earlier, sampling would only test the pretrained model.
- */
-export const EXPLORATION_MIN_OUTCOMES = 500;
 
 interface ModelCacheOptions {
   db: Database;

@@ -1,5 +1,5 @@
 import type { Merchant } from "../domain/merchant.ts";
-import { EXPLORATION_MIN_OUTCOMES } from "../learning/model-cache.ts";
+import { EXPLORATION_MIN_OUTCOMES } from "../engine/explore-first-retry.ts";
 
 const formatYesNo = (is: boolean) => (is ? "yes" : "no");
 

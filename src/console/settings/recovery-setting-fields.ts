@@ -1,6 +1,6 @@
 import type { Engine, Merchant } from "../../domain/merchant.ts";
 import { MERCHANT_DEFAULTS } from "../../domain/merchant.ts";
-import { EXPLORATION_MIN_OUTCOMES } from "../../learning/model-cache.ts";
+import { EXPLORATION_MIN_OUTCOMES } from "../../engine/explore-first-retry.ts";
 import type { MerchantSettings } from "../../merchants/merchant-settings.ts";
 import { SETTING_RANGES } from "../../merchants/setting-ranges.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
