@@ -9,7 +9,7 @@ import { trainInWorlds } from "../trial/train-pretrained-model.ts";
 
 const { values } = parseArgs({
   options: {
-    worlds: { type: "string", default: "balances,issuers,debits,business,consumers" },
+    worlds: { type: "string", default: "balances,issuers,debits,business,consumers,varied" },
     windows: { type: "string", default: "3,5,7,10,14,28" },
     merchants: { type: "string", default: "24" },
     // About 60 failures a month.
@@ -20,7 +20,7 @@ const { values } = parseArgs({
   },
 });
 
-const COLORS: Readonly<Record<string, SeriesColor>> = { warm: "first", cold: "second", pretrained: "third" };
+const COLORS: Readonly<Record<string, SeriesColor>> = { warm: "first", cold: "second", paired: "third" };
 const points = (share: number) => `${share >= 0 ? "+" : "−"}${Math.abs(100 * share).toFixed(2)}`;
 const describe = ({ mean, error }: Cell["ahead"][string]) => `${points(mean)} ± ${(100 * error).toFixed(2)}`;
 const HEAD = [

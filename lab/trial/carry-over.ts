@@ -7,6 +7,7 @@ import {
   EXPLORING_POLICIES,
   type MerchantFigures,
   type MerchantRun,
+  VARIED,
 } from "./small-merchants.ts";
 import type { Family } from "./train-pretrained-model.ts";
 
@@ -31,12 +32,13 @@ export interface CarryOverOptions {
   customers: number;
   /** Runs with other samples of exploration. */
   explorations: number;
-  priorWithout(family: Family): PretrainedModel;
+  /** @param family  undefined: nothing is left out, because no model was trained in the judged world */
+  priorWithout(family: Family | undefined): PretrainedModel;
   /** Called after each cell. */
   onCell(cell: Cell): void;
 }
 
-const familyOf = (world: string) => (world === "hard" ? "balances" : world) as Family;
+const familyOf = (world: string) => (world === VARIED ? undefined : world === "hard" ? "balances" : world) as Family;
 
 /** Runs every policy at every merchant, in as many threads as the machine has processors. No pretrained model knows the judged family. */
 export async function measureCarryOver(options: CarryOverOptions): Promise<Cell[]> {

@@ -1,5 +1,6 @@
 import { type LearnedModel, newLearnedModel } from "../../src/engine/learned/learned-model.ts";
 import { fromPretrained, type PretrainedModel } from "../../src/engine/learned/pretrained-model.ts";
+import { world as varied } from "../worlds/varied-world.ts";
 import type { Bill, World } from "../worlds/world.ts";
 import { createDunlinPolicy } from "./dunlin-policy.ts";
 import { openWorld } from "./open-world.ts";
@@ -12,6 +13,7 @@ import { computeFigures } from "./trial-figures.ts";
 
 /** One merchant with an installation of its own, and a year of invoices. */
 export interface MerchantRun {
+  /** "varied": each merchant has a mechanism of its own. */
   world: string;
   windowDays: number;
   /** Of the world. */
@@ -50,9 +52,13 @@ export type CarryOverPolicy = keyof typeof POLICIES;
 export const EXPLORING_POLICIES: ReadonlySet<CarryOverPolicy> = new Set(["cold", "warm", "paired"]);
 export const CARRY_OVER_POLICIES = Object.keys(POLICIES) as CarryOverPolicy[];
 
+export const VARIED = "varied";
+const FIRST_VARIATION = 100;
+
 export async function runSmallMerchant(run: MerchantRun): Promise<MerchantFigures> {
   const { windowDays, seed, customers, prior, exploration } = run;
-  const world = asOneMerchant(await openWorld(run.world), windowDays);
+  const drawn = run.world === VARIED ? varied({ variation: FIRST_VARIATION + seed }) : await openWorld(run.world);
+  const world = asOneMerchant(drawn, windowDays);
   const trial = runTrial(world, POLICIES[run.policy]({ world, prior, exploration }), seed, customers);
   const { value, ece, brokenRules } = computeFigures(trial);
   return { value, cases: trial.cases.length, retries: trial.retries.length, ece, brokenRules };
