@@ -226,8 +226,12 @@ test("57. a new card removes the line of its request and lowers the badge", asyn
     return actions.some(({ type, status }) => /CARD_CHANGE/.test(`${type}`) && /SENT/.test(`${status}`));
   };
   await eventually(isSent, "the request for a card", SEEN_MS);
-  const age = "update recovery_actions set decided_at = decided_at - interval '6 days' where merchant_id = $1";
-  await live.service.store.owner.run(prepared("", age), [shop.id]);
+  const back = (column: string) => `${column} = ${column} - interval '6 days'`;
+  for (const age of [
+    `update recovery_actions set ${back("decided_at")}, ${back("created_at")} where merchant_id = $1`,
+    `update listed_actions set ${back("created_at")} where merchant_id = $1`,
+  ])
+    await live.service.store.owner.run(prepared("", age), [shop.id]);
   const context = await live.as("viewer", shop.id);
   const at = await context.newPage();
   const before = await readMatters(at);
