@@ -76,8 +76,8 @@ interface Memory {
  * without money. Money comes with pay and from customers after a decline. First charges do not suffer from earlier declines, so
  * policies do not change which invoices fail.
  *
- * `approval` could be known by someone who learns every decline's true cause and knows the customer's habits: whether money or the
- * trouble is there now, but not when either ends or how a customer reacts.
+ * `approval` knows every decline's true cause and the customer's habits. It knows whether money or the trouble is there now, but not
+ * when either ends or how a customer reacts.
  */
 export function world(options?: Record<string, unknown>): World {
   const { variation } = parseNumberOptions(options, { variation: 1 });

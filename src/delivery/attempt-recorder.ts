@@ -69,7 +69,7 @@ export function createAttemptRecorder({ db, ports, log, sleep, onRecorded }: Opt
     running = null;
   }
 
-  /** On a cluster, a batch of several merchants would fail if the server of one of them is away. */
+  /** On a cluster, a merchant's batch changes rows on one server alone. */
   const split = (batch: EndedAttempt[]) =>
     db.isDistributed ? [...Map.groupBy(batch, ({ merchantId }) => merchantId).values()] : [batch];
 
