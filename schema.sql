@@ -952,12 +952,10 @@ create table listed_actions (
   updated_at timestamptz not null,
   executed_at timestamptz,
   executed_on date generated always as (((executed_at at time zone 'UTC'))::date) stored,
-  transaction_id text collate "C",
   amount_due int8,
   constraint listed_actions_pkey primary key (merchant_id, facets, created_at, id)
 );
 alter table listed_actions alter column merchant_id set (n_distinct=1);
-create index listed_actions_by_transaction on listed_actions (merchant_id, transaction_id) where transaction_id is not null;
 create index listed_actions_day_created on listed_actions (merchant_id, executed_on, created_at, id) include (facets, executed_at) where executed_at is not null;
 create index listed_actions_day_updated on listed_actions (merchant_id, executed_on, updated_at, id) include (facets, executed_at) where executed_at is not null;
 create index listed_actions_executed on listed_actions (merchant_id, executed_at, id) include (facets, created_at, updated_at) where executed_at is not null;

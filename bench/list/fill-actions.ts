@@ -30,6 +30,12 @@ const CASES = `
     $3::timestamptz - interval '30 days', $3, 'window_over'
   from generate_series(0, $2::int8 / 4) n`;
 
+/** Of one action in a hundred, among them the one that is looked for. */
+const TRANSACTIONS = `
+  insert into transactions (merchant_id, id, state, invoice_id, amount, currency, created_at, updated_at)
+  select $1::uuid, 'tx_' || n, 'PAID', 'in_' || n / 4, 4900, 'EUR', $3, $3
+  from generate_series($2::int8 / 3 % 100, $2::int8, 100) n`;
+
 // Hashes make two fills of one size equal.
 const INSERT = `
   insert into recovery_actions (merchant_id, id, case_id, invoice_id, subscription_id, customer_id, transaction_id, payment_method_type, card_country,
@@ -67,8 +73,8 @@ const INSERT = `
 
 /** What the statement that writes an action keeps for lists. */
 export const LISTED = [
-  `insert into listed_actions (merchant_id, facets, created_at, id, updated_at, executed_at, transaction_id, amount_due)
-   select merchant_id, facets, created_at, id, updated_at, executed_at, transaction_id, amount_due from recovery_actions`,
+  `insert into listed_actions (merchant_id, facets, created_at, id, updated_at, executed_at, amount_due)
+   select merchant_id, facets, created_at, id, updated_at, executed_at, amount_due from recovery_actions`,
   "insert into action_counts select merchant_id, facets, count(*) from recovery_actions group by 1, 2",
   ...[
     ["month", "date_trunc('month', executed_at, 'UTC')"],
@@ -106,12 +112,19 @@ export async function fillActions(
         }
       }),
     );
-    await run(first, CASES, [merchantId, actions, until]);
+    for (const sql of [CASES, TRANSACTIONS]) await run(first, sql, [merchantId, actions, until]);
     for (const sql of [...LISTED, ...later]) {
       say(sql.slice(0, 100));
       await run(first, sql);
     }
-    for (const table of ["cases", "recovery_actions", "listed_actions", "action_counts", "executed_counts"])
+    for (const table of [
+      "cases",
+      "transactions",
+      "recovery_actions",
+      "listed_actions",
+      "action_counts",
+      "executed_counts",
+    ])
       await run(first, `vacuum analyze ${table}`);
   } finally {
     for (const connection of connections) await connection.close();

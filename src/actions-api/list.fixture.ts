@@ -25,6 +25,12 @@ const INSERT_CASE = prepared(
      ended_at, end_reason)
    values ($1, $2, $3, 'c', 900, 'EUR', '2026-01-01', '2026-02-01', 8, '2026-01-01', '2026-02-01', 'window_over')`,
 );
+const INSERT_TRANSACTION = prepared(
+  "test_transaction",
+  `insert into transactions (merchant_id, id, state, invoice_id, amount, currency, created_at, updated_at)
+   values ($1, $2, 'PAID', $3, 900, 'EUR', '2026-01-20', '2026-01-20')`,
+);
+
 export interface ActionFixture {
   invoiceId?: string;
   subscriptionId?: string | null;
@@ -67,6 +73,7 @@ export async function insertAction(tx: Tx, merchant: Merchant, action: ActionFix
   const caseId = uuidv7(0);
   const { invoiceId = "in_1" } = action;
   await tx.run(INSERT_CASE, [merchant.id, caseId, invoiceId]);
+  if (action.transactionId) await tx.run(INSERT_TRANSACTION, [merchant.id, action.transactionId, invoiceId]);
   const { executedAt = null, createdAt, updatedAt = executedAt ?? createdAt } = action;
   const executed = executedAt === null ? null : new Date(executedAt);
   const listed: RecoveryAction = {

@@ -57,7 +57,7 @@ const COUNT_CHANGES = `counted as (
    on conflict (merchant_id, span, starts_at, facets) do update set actions = executed_counts.actions + excluded.actions`;
 
 /** What `listed_actions` repeats of an action, besides its keys `id`, `facets` and `created_at`. */
-const REPEATED = ["updated_at", "executed_at", "transaction_id", "amount_due"];
+const REPEATED = ["updated_at", "executed_at", "amount_due"];
 const LISTED = ["id", "facets", "created_at", ...REPEATED];
 
 const ACTIONS = `unnest(${arrayParameters(COLUMNS, 2)}) as actions (${NAMES.join(", ")})`;

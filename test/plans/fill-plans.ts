@@ -12,8 +12,8 @@ export interface MerchantRange {
 /** What the statement that writes an action writes besides. Older schemas lack it. */
 export const LIST_ACTIONS = prepared(
   "test_list_actions",
-  `insert into listed_actions (merchant_id, facets, created_at, id, updated_at, executed_at, transaction_id, amount_due)
-   select merchant_id, facets, created_at, id, updated_at, executed_at, transaction_id, amount_due from recovery_actions r
+  `insert into listed_actions (merchant_id, facets, created_at, id, updated_at, executed_at, amount_due)
+   select merchant_id, facets, created_at, id, updated_at, executed_at, amount_due from recovery_actions r
    where not exists (select from listed_actions l where l.merchant_id = r.merchant_id and l.id = r.id)`,
 );
 

@@ -19,6 +19,12 @@ const INSERT_CASES = prepared(
    select $1::uuid, id, invoice_id, 'cus', 900, 'EUR', '2026-01-01', '2027-01-01', 8, '2026-01-01'
    from unnest($2::uuid[], $3::text[]) as one (id, invoice_id)`,
 );
+const INSERT_TRANSACTIONS = prepared(
+  "test_transactions",
+  `insert into transactions (merchant_id, id, state, invoice_id, amount, currency, created_at, updated_at)
+   select $1::uuid, id, 'PAID', invoice_id, 900, 'EUR', '2026-01-01', '2026-01-01'
+   from unnest($2::text[], $3::text[]) as one (id, invoice_id)`,
+);
 const caseId = (invoice: number) => `0198a000-0000-7000-8000-${invoice.toString(16).padStart(12, "0")}`;
 
 export const pseudoRandom = (index: number, salt: number) => {
@@ -83,8 +89,14 @@ export async function insertActions(db: Database, merchantId: string, actions: r
     await db.transaction((tx) => insertRecoveryActions(tx, merchantId, actions.slice(from, from + BATCH)));
 }
 
-export const updateActions = (db: Database, merchantId: string, actions: readonly RecoveryAction[]) =>
-  db.transaction((tx) => updateRecoveryActions(tx, merchantId, actions));
+export async function updateActions(db: Database, merchantId: string, actions: readonly RecoveryAction[]) {
+  const answered = actions.filter(({ transactionId }) => transactionId !== null);
+  const [ids, invoices] = [answered.map((action) => action.transactionId), answered.map((action) => action.invoiceId)];
+  await db.transaction(async (tx) => {
+    await updateRecoveryActions(tx, merchantId, actions);
+    await tx.run(INSERT_TRANSACTIONS, [merchantId, ids, invoices]);
+  });
+}
 
 const FIELDS = { executed_at: "executedAt", created_at: "createdAt", updated_at: "updatedAt" } as const;
 export type Sorted = Record<ListingOrder, readonly RecoveryAction[]>;

@@ -127,8 +127,7 @@ const MISCOUNTED = prepared(
      (select merchant_id, 'all', null, facets, actions from action_counts union all select * from executed_counts)
    ) miscounted`,
 );
-const LISTED =
-  "select merchant_id, id, facets, created_at, updated_at, executed_at, executed_on, transaction_id, amount_due from";
+const LISTED = "select merchant_id, id, facets, created_at, updated_at, executed_at, executed_on, amount_due from";
 const MISLISTED = prepared(
   "test_mislisted",
   `select count(*) as wrong from (

@@ -34,14 +34,16 @@ export interface ActionListing {
   found?: Found;
 }
 
-/** Conditions on `recovery_actions` that few actions meet. An invoice's actions are those of its cases. */
+/** Conditions on `recovery_actions` that few actions meet. Actions of an invoice or a transaction are found by their cases. */
 const OWNER_CONDITIONS = {
   subscriptionId: (id: string) => `subscription_id = ${id}`,
   invoiceId: (id: string) =>
     `case_id = any(array(select id from cases where merchant_id = $1 and invoice_id = ${id}::text))`,
   customerId: (id: string) => `customer_id = ${id}`,
   transactionId: (id: string) =>
-    `id = any(array(select id from listed_actions where merchant_id = $1 and transaction_id = ${id}::text))`,
+    `transaction_id = ${id} and case_id = any(array(
+       select k.id from transactions t join cases k on k.merchant_id = $1 and k.invoice_id = t.invoice_id
+       where t.merchant_id = $1 and t.id = ${id}::text))`,
 } as const;
 const OWNERS = Object.keys(OWNER_CONDITIONS) as (keyof typeof OWNER_CONDITIONS)[];
 
