@@ -5,6 +5,7 @@ import pino from "pino";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import type { Event } from "../domain/event.ts";
 import type { Merchant } from "../domain/merchant.ts";
+import { prepared } from "../postgres/database.ts";
 import { type EndedAttempt, listAttemptsOfEvent } from "../tables/delivery-attempts.ts";
 import { createAttemptRecorder } from "./attempt-recorder.ts";
 import { makeEvents, makeMerchant, realPorts, START } from "./deliverer.fixture.ts";
@@ -21,10 +22,10 @@ afterEach(() => {
 });
 
 /** A recorder, and the events that it recorded. */
-function makeRecorder() {
+function makeRecorder(isDistributed = false) {
   const recorded = new Set<string>();
   const recorder = createAttemptRecorder({
-    db: database.db,
+    db: { ...database.db, isDistributed },
     ports: realPorts,
     log: pino({ level: "silent" }),
     sleep,
@@ -94,6 +95,32 @@ test("a rejected row is retried and is recorded when the reason is gone", async 
   while (recorder.pending() > 0 && performance.now() < endMs) await sleep(5);
   assert.ok(recorded.has(event!.id));
   assert.equal((await listAttemptsOfEvent(database.db, merchant.id, event!.id)).length, 1);
+});
+
+const LOCK_DELIVERIES = prepared("", "select event_id from deliveries where merchant_id = $1 for update");
+
+test("on a cluster a merchant whose server does not answer delays no other merchant's attempts", async () => {
+  const [away, near] = [await makeMerchant(database.db), await makeMerchant(database.db)];
+  const [late] = await makeEvents(database.db, away, 1, START);
+  const [first, second] = await makeEvents(database.db, near, 2, START);
+  const { recorder, recorded } = makeRecorder(true);
+  const untilRecorded = async (event: Event | undefined) => {
+    const endMs = performance.now() + 10_000;
+    while (!recorded.has(event!.id) && performance.now() < endMs) await sleep(5);
+  };
+  await database.db.transaction(async (tx) => {
+    await tx.run(LOCK_DELIVERIES, [away.id]);
+    recorder.add(delivered(away, late!));
+    recorder.add(delivered(near, first!));
+    await untilRecorded(first);
+    recorder.add(delivered(near, second!));
+    await untilRecorded(second);
+    assert.deepEqual([...recorded], [first!.id, second!.id]);
+    assert.equal(recorder.pending(), 1);
+  });
+  await recorder.waitUntilIdle();
+  assert.deepEqual([...recorded].at(-1), late!.id);
+  assert.equal(recorder.pending(), 0);
 });
 
 /** A recorder whose first `times` statements fail with `error`. */

@@ -31,8 +31,39 @@ const REFUSED_PAUSE_MAX_MS = 60_000;
 /**
  * Writes batches: while one is written, the next collects. A batch is retried during an outage. One that the database rejects is
  * halved until the offending row is isolated.
+ *
+ * On a cluster each merchant has batches of its own. They change rows on one server alone, and wait for no other server.
  */
-export function createAttemptRecorder({ db, ports, log, sleep, onRecorded }: Options): AttemptRecorder {
+export function createAttemptRecorder(options: Options): AttemptRecorder {
+  if (!options.db.isDistributed) return createBatchWriter(options);
+  const writers = new Map<string, AttemptRecorder>();
+  let abandoned = false;
+  const sum = (count: (writer: AttemptRecorder) => number) =>
+    [...writers.values()].reduce((total, writer) => total + count(writer), 0);
+  return {
+    add(attempt) {
+      if (abandoned) return;
+      const { merchantId } = attempt;
+      const writer = writers.get(merchantId) ?? createBatchWriter(options);
+      writers.set(merchantId, writer);
+      writer.add(attempt);
+      void writer.waitUntilIdle().then(() => {
+        if (writer.pending() === 0 && writers.get(merchantId) === writer) writers.delete(merchantId);
+      });
+    },
+    pending: () => sum((writer) => writer.pending()),
+    postponed: () => sum((writer) => writer.postponed()),
+    async waitUntilIdle() {
+      await Promise.all(Array.from(writers.values(), (writer) => writer.waitUntilIdle()));
+    },
+    abandon() {
+      abandoned = true;
+      for (const writer of writers.values()) writer.abandon();
+    },
+  };
+}
+
+function createBatchWriter({ db, ports, log, sleep, onRecorded }: Options): AttemptRecorder {
   let queue: EndedAttempt[] = [];
   /** Failed writes, which precede the queue. */
   let pieces: EndedAttempt[][] = [];
@@ -46,7 +77,7 @@ export function createAttemptRecorder({ db, ports, log, sleep, onRecorded }: Opt
     await null;
     let outages = 0;
     while (!abandoned) {
-      if (pieces.length === 0) pieces = split(queue.splice(0, BATCH_MAX));
+      if (pieces.length === 0) pieces.push(queue.splice(0, BATCH_MAX));
       writing = pieces.shift() ?? [];
       if (writing.length === 0) break;
       try {
@@ -68,10 +99,6 @@ export function createAttemptRecorder({ db, ports, log, sleep, onRecorded }: Opt
     // No `await` since the last check, so no attempt was added.
     running = null;
   }
-
-  /** On a cluster, a merchant's batch changes rows on one server alone. */
-  const split = (batch: EndedAttempt[]) =>
-    db.isDistributed ? [...Map.groupBy(batch, ({ merchantId }) => merchantId).values()] : [batch];
 
   function postpone(attempt: EndedAttempt, error: unknown) {
     if (abandoned) return;
