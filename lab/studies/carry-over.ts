@@ -20,7 +20,7 @@ const { values } = parseArgs({
   },
 });
 
-const COLORS: Readonly<Record<string, SeriesColor>> = { warm: "first", cold: "second", paired: "third" };
+const COLORS: Readonly<Record<string, SeriesColor>> = { warm: "first", cold: "second" };
 const points = (share: number) => `${share >= 0 ? "+" : "−"}${Math.abs(100 * share).toFixed(2)}`;
 const describe = ({ mean, error }: Cell["ahead"][string]) => `${points(mean)} ± ${(100 * error).toFixed(2)}`;
 const HEAD = [

@@ -5,7 +5,6 @@ import type { Bill, World } from "../worlds/world.ts";
 import { createDunlinPolicy } from "./dunlin-policy.ts";
 import { openWorld } from "./open-world.ts";
 import { oracle } from "./oracle.ts";
-import { createPairedPolicy } from "./paired-policy.ts";
 import type { Policy } from "./policy.ts";
 import { runTrial } from "./run-trial.ts";
 import { even } from "./scheduled-policies.ts";
@@ -44,12 +43,11 @@ const POLICIES = {
   even,
   cold: ({ exploration }) => createDunlinPolicy(newLearnedModel(), { exploration }),
   warm: (options) => createDunlinPolicy(withPrior(options), options),
-  paired: (options) => createPairedPolicy([withPrior(options), newLearnedModel()], options),
   oracle: ({ world }) => oracle(world),
 } satisfies Record<string, (options: PolicyOptions) => Policy>;
 export type CarryOverPolicy = keyof typeof POLICIES;
 /** Those that do not explore are the same in each run. */
-export const EXPLORING_POLICIES: ReadonlySet<CarryOverPolicy> = new Set(["cold", "warm", "paired"]);
+export const EXPLORING_POLICIES: ReadonlySet<CarryOverPolicy> = new Set(["cold", "warm"]);
 export const CARRY_OVER_POLICIES = Object.keys(POLICIES) as CarryOverPolicy[];
 
 export const VARIED = "varied";

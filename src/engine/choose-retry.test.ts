@@ -292,3 +292,19 @@ test("a sampled hour never ends a case", () => {
     assert.equal(chooseRetry(trainedModel, buildPosterior("FUNDS"), retryContext)!.isNotWorthRetrying, false);
   }
 });
+
+test("after a decline a ninth of the window passes, at most a day; two hours after a limit or a fault of the bank", () => {
+  for (const [reason, windowHours, waitHours] of [
+    ["FUNDS", 7 * 24, (7 * 24) / 9],
+    ["GENERIC", 28 * 24, 24],
+    ["UNKNOWN", 12, 2],
+    ["LIMIT", 28 * 24, 2],
+    ["ISSUER_DOWN", 28 * 24, 2],
+    ["EXPIRED", 28 * 24, 20],
+  ] as const) {
+    const retryContext = buildRetryContext({ windowEndsAt: START + windowHours * HOUR });
+    const [first] = chooseRetry(newLearnedModel(), buildPosterior(reason), retryContext)!.weighedPlan.forecast.slots;
+    const waited = (first! - START) / HOUR;
+    assert.ok(waited >= waitHours && waited < waitHours + 12, `${reason}, ${windowHours} hours: ${waited}`);
+  }
+});

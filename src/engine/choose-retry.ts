@@ -14,8 +14,9 @@ import { calibrate, calibrationIndex } from "./learned/calibrate.ts";
 import type { CasePosterior } from "./learned/case-posterior.ts";
 import { buildForecast, type Forecast } from "./learned/forecast.ts";
 import type { LearnedModel } from "./learned/learned-model.ts";
-import { WEIGHT_STARTS } from "./learned/model-layout.ts";
+import { type Reason, WEIGHT_STARTS } from "./learned/model-layout.ts";
 import { createChanceFunction } from "./learned/observe.ts";
+import { hasSettlementPattern, IMMEDIATE } from "./learned/settlement.ts";
 import { findFollowingSlots, planRetries, type RetryPlan, valuesByNextSlot } from "./plan-retries.ts";
 import { EXPENSIVE_COST_RATE, type RetryValue, withMargin } from "./retry-value.ts";
 import { endsRetries } from "./rules/decline-groups.ts";
@@ -23,10 +24,14 @@ import type { PlanLimit } from "./rules/plan-limits.ts";
 import { evenlySpacedRate, evenlySpacedSlot } from "./space-evenly.ts";
 import { uniformHash } from "./uniform-hash.ts";
 
-/** A retry right after a failure gets the same answer. */
-export const MIN_WAIT_MS = 2 * HOUR_MS;
+/** A bank's fault or a full limit may end within hours, and debits are collected only once a day. */
+const SHORTEST_WAIT_MS = 2 * HOUR_MS;
+/** As a share of the window. Retries within hours of other declines seldom succeed, and make issuers suspicious. */
+const WAIT_SHARE = 1 / 9;
+const LONGEST_WAIT_MS = DAY_MS;
 /** If a new card or confirmation is needed: customers and account updaters act once a day. */
-export const MIN_CARD_WAIT_MS = 20 * HOUR_MS;
+const CARD_WAIT_MS = 20 * HOUR_MS;
+const SHORT_WAIT_REASONS: ReadonlySet<Reason> = new Set(["ISSUER_DOWN", "LIMIT"]);
 const LAST_SLOT_MARGIN_MS = HOUR_MS / 2;
 export const lastSlotTime = ({ windowEndsAt }: RetryContext) => windowEndsAt - LAST_SLOT_MARGIN_MS;
 /** Retried as if retries cost nothing, to correct wrong estimates. Higher after codes with few observed retries. */
@@ -195,8 +200,19 @@ export function allowedTimesOfDay(posterior: CasePosterior, retryContext: RetryC
 }
 
 /** Ignores other invoices' charges: a customer charged each hour would never be retried. */
-export const earliestRetryTime = (posterior: CasePosterior, { now }: RetryContext): number =>
-  Math.max(now + 1, posterior.lastTriedAt + minWaitAfter(posterior));
+export const earliestRetryTime = (posterior: CasePosterior, retryContext: RetryContext): number =>
+  Math.max(retryContext.now + 1, posterior.lastTriedAt + minWaitOf(posterior, retryContext));
 
-export const minWaitAfter = ({ reason }: CasePosterior): number =>
-  reason !== "FIRST" && endsRetries(reason) ? MIN_CARD_WAIT_MS : MIN_WAIT_MS;
+/** Between the last decline and the next retry. */
+export const minWaitOf = ({ reason, clock, firstFailedAt }: CasePosterior, { windowEndsAt }: RetryContext): number =>
+  waitAfter(reason, clock.booking === IMMEDIATE, windowEndsAt - firstFailedAt);
+
+/** As `minWaitOf`, from the decline alone. */
+export const minWaitAfter = (reason: Reason, paymentMethodType: string | null, windowMs: number): number =>
+  waitAfter(reason, !hasSettlementPattern(paymentMethodType), windowMs);
+
+function waitAfter(reason: Reason, isAnsweredAtOnce: boolean, windowMs: number): number {
+  if (reason !== "FIRST" && endsRetries(reason)) return CARD_WAIT_MS;
+  if (!isAnsweredAtOnce || SHORT_WAIT_REASONS.has(reason)) return SHORTEST_WAIT_MS;
+  return Math.max(SHORTEST_WAIT_MS, Math.min(LONGEST_WAIT_MS, WAIT_SHARE * windowMs));
+}

@@ -1,7 +1,7 @@
 import { DAY_MS } from "../domain/durations.ts";
 import { type Alternatives, type BestTime, compareAlternatives, compareWithoutRetry } from "./alternatives.ts";
 import { jitterMs, lastAttemptTime, MIN_GAP_MS } from "./candidate-times.ts";
-import { type ChosenRetry, chooseRetry, lastSlotTime, minWaitAfter, type RetryContext } from "./choose-retry.ts";
+import { type ChosenRetry, chooseRetry, lastSlotTime, minWaitOf, type RetryContext } from "./choose-retry.ts";
 import { decideStatic, MAX_LATENESS_MS } from "./decide-static.ts";
 import {
   type DecisionContext,
@@ -155,7 +155,7 @@ function decideRetry(
 }
 
 function countRetriesAfter(at: number, retryContext: RetryContext, posterior: CasePosterior): number {
-  const gap = minWaitAfter(posterior);
+  const gap = minWaitOf(posterior, retryContext);
   const span = lastSlotTime(retryContext) - at - gap;
   if (span < 0) return 0;
   const apart = Math.ceil(minGapIn(span, retryContext.retriesLeft - 1) / SLOT_MS) * SLOT_MS;

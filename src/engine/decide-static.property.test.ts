@@ -252,9 +252,13 @@ test("no retry moves to a forbidden time through jitter, a sampled hour, or a mi
   };
   const farAt = Date.UTC(2026, 3, 20);
   for (let n = 0; n < 100; n++) {
-    let until = Number.POSITIVE_INFINITY;
-    // Repeats until the plan's own time is the last one allowed. Ends, because a tighter limit makes the time earlier.
-    for (let next = farAt; next < until; next = planOf(`case ${n}`, "visa", until, 30).chosen!.at + 1000) until = next;
+    // Repeats until the plan's own time is the last one allowed, or the only one. A tighter limit makes the time earlier.
+    let until = farAt;
+    for (let chosen = planOf(`case ${n}`, "visa", until, 30).chosen; chosen !== null && chosen.at + 1000 < until; ) {
+      const tighter = chosen.at + 1000;
+      chosen = planOf(`case ${n}`, "visa", tighter, 30).chosen;
+      if (chosen !== null) until = tighter;
+    }
     const { decision } = planOf(`case ${n}`, "visa", until, 30);
     assert.ok(decision.kind === "retry" && +decision.at < until, JSON.stringify(decision));
 

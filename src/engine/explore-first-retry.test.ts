@@ -45,7 +45,7 @@ test("a tenth of late first retries is moved earlier when none were early, and f
 
   const none = earlyOf(untaughtRetries());
   assert.ok(Math.abs(none.length / CASE_COUNT - EARLY_MAX_RATE - 0.015) < 0.02, `${none.length}`);
-  assert.ok(none.some(({ at }) => at < START + 6 * HOUR) && none.some(({ at }) => at > START + 4 * DAY));
+  assert.ok(none.some(({ at }) => at < START + 1.5 * DAY) && none.some(({ at }) => at > START + 4 * DAY));
   assert.ok(
     none.every(({ isSampled, nextTimes }) => isSampled && nextTimes.length > 0),
     "the plan's other tries follow",

@@ -4,15 +4,18 @@ import { buildPosterior, buildRetryContext, DAY, HOUR, START, trainedModel } fro
 import { type ChosenRetry, chooseRetry } from "./choose-retry.ts";
 import { HOUR_EXPLORATION_RATE, MIN_RELATIVE_CHANCE } from "./hour-slots.ts";
 import { type LearnedModel, newLearnedModel } from "./learned/learned-model.ts";
-import { classOf, hourWeight } from "./learned/model-layout.ts";
+import { classOf, hourWeight, type Reason } from "./learned/model-layout.ts";
 import { chanceOf } from "./learned/observe.ts";
 import { MIN_RETRY_GAP_MS } from "./plan-evaluator.ts";
 
 /** Of shares from a tenth to a half, standard errors are 0.009 to 0.016. */
 const CASE_COUNT = 1000;
 
+/** The first day that a retry may be planned for is a whole one. */
+const posteriorOf = (reason: Reason) => ({ ...buildPosterior(reason), lastTriedAt: START - 12 * HOUR });
+
 /** Chooses a retry for each of many cases that differ only in their ids. */
-const chooseRetries = (model: LearnedModel, posterior = buildPosterior("FUNDS"), rest = {}): (ChosenRetry | null)[] =>
+const chooseRetries = (model: LearnedModel, posterior = posteriorOf("FUNDS"), rest = {}): (ChosenRetry | null)[] =>
   Array.from({ length: CASE_COUNT }, (_, n) =>
     chooseRetry(model, posterior, buildRetryContext({ key: `case-${n}`, windowEndsAt: START + 14 * DAY, ...rest })),
   );
@@ -33,7 +36,7 @@ test("a fifth of decisions samples an hour of the planned day, more often the li
       if (!isHourSampled) continue;
       const planned = weighedPlan.forecast.slots[weighedPlan.plan.slots[0]!]!;
       assert.ok(!byLot && at !== planned && localDay(at) === localDay(planned));
-      const chanceAt = (time: number) => chanceOf(model, buildPosterior("FUNDS"), time);
+      const chanceAt = (time: number) => chanceOf(model, posteriorOf("FUNDS"), time);
       assert.ok(chanceAt(at) >= MIN_RELATIVE_CHANCE * chanceAt(planned));
       sampledCounts[slotOf(at)]!++;
     }
@@ -68,7 +71,7 @@ test("the recorded propensity is the frequency of each time, and sums to one ove
     [newLearnedModel(), "LIMIT", 2],
   ] as const) {
     const stats = new Map<number, { times: number; propensity: number }>();
-    for (const { at, propensity } of chooseRetries(model, { ...buildPosterior(reason), retryCount }, window).map(
+    for (const { at, propensity } of chooseRetries(model, { ...posteriorOf(reason), retryCount }, window).map(
       (each) => each!,
     )) {
       const one = stats.get(at) ?? { times: 0, propensity };

@@ -78,7 +78,7 @@ test("Next step The time, its chance, and whether it may still change", async ()
 });
 
 test("Why not today? The expected value of today's best time, the chosen one and others", async () => {
-  await createFailedInvoice();
+  await createFailedInvoice({ networkDeclineCode: "61" });
   const answer = await findText("Why not today?");
   assert.match(answer, /The best time today is Mon 2 March.*a chance of \d+%.*expected value of \d+%/);
   assert.match(answer, /Chosen: .*a chance of \d+%.*expected value of \d+%/);

@@ -51,7 +51,7 @@ test("without a reported attempt, no answer says that one was too recent", async
   await stage.decide();
   assert.match(
     await findText("Why not today?"),
-    /^The first possible day is Tue 3 March: no attempt was reported, and the invoice became unpaid on Mon 2 March, 22:30\. A retry is not considered within two hours of that/,
+    /^The first possible day is Wed 4 March: no attempt was reported, and the invoice became unpaid on Mon 2 March, 22:30\. A retry is not considered within 24 hours of that/,
   );
 });
 
@@ -67,7 +67,7 @@ test("when the wait after the last attempt takes up the rest of today, only that
   const late = await findReason("51", START.getTime() + 11 * HOUR);
   assert.match(
     late,
-    /: the last attempt was on Mon 2 March, 22:00\. A retry is not considered within two hours of that, and then only every/,
+    /: the last attempt was on Mon 2 March, 22:00\. A retry is not considered within 24 hours of that, and then only every/,
   );
   assert.doesNotMatch(late, /twenty|outage/);
 });

@@ -6,7 +6,7 @@ import type {
   ExcludedPeriod,
 } from "../domain/decision.ts";
 import { HOUR_MS } from "../domain/durations.ts";
-import { MIN_CARD_WAIT_MS, MIN_WAIT_MS } from "../engine/choose-retry.ts";
+import { minWaitAfter } from "../engine/choose-retry.ts";
 import { lastsToWindowEnd } from "../engine/decision-account.ts";
 import { isOutageReason } from "../engine/learned-reasons.ts";
 import {
@@ -124,16 +124,16 @@ function describeFirstComparedDay(
   if (outage) return `${day}. ${outage}`;
   const last = transactions.findLast(({ amount, createdAt }) => amount > 0 && createdAt <= madeAt);
   const lastAt = last?.createdAt ?? recoveryCase!.unpaidAt;
-  const isOfCard =
-    last?.state === "FAILED" && endsRetries(interpretDecline(declineCodesOf(last), instrumentOf(last)).group);
-  const gap = isOfCard ? MIN_CARD_WAIT_MS : MIN_WAIT_MS;
+  const group = last?.state === "FAILED" ? interpretDecline(declineCodesOf(last), instrumentOf(last)).group : "UNKNOWN";
+  const windowMs = +recoveryCase!.windowEndsAt - +recoveryCase!.unpaidAt;
+  const gap = minWaitAfter(group, last?.paymentMethodType ?? null, windowMs);
   const cause = last ? "the last attempt was" : "no attempt was reported, and the invoice became unpaid";
   if (+lastAt + gap <= +madeAt)
     return `${day}: it was decided on ${formatTime(zone, madeAt)}, when no time was left that day: ${EVERY_FOURTH_HOUR}.`;
-  return `${day}: ${cause} on ${formatTime(zone, lastAt)}. A retry is not considered within ${isOfCard ? CARD_WAIT_WORDING : "two hours"} of that, and then only ${EVERY_FOURTH_HOUR}.`;
+  return `${day}: ${cause} on ${formatTime(zone, lastAt)}. A retry is not considered within ${Math.round(gap / HOUR_MS)} hours of that${endsRetries(group) ? CARD_WAIT_CAUSE : ""}, and then only ${EVERY_FOURTH_HOUR}.`;
 }
 
-const CARD_WAIT_WORDING = "twenty hours (a new card or a confirmation is needed)";
+const CARD_WAIT_CAUSE = " (a new card or a confirmation is needed)";
 const EVERY_FOURTH_HOUR = "every fourth hour, if the rules allow it";
 
 const NOT_COMPARED =
