@@ -63,6 +63,7 @@ const decisionMicros = measureCpuMicros((n) => {
     key: `case-${n}`,
     now: failedAt,
     windowEndsAt: failedAt + 28 * DAY_MS,
+    windowMs: 28 * DAY_MS,
     retriesLeft: 6,
     explores: true,
     allow: () => true,

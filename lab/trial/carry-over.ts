@@ -120,9 +120,13 @@ interface RunWorker {
 
 function startWorker(): RunWorker {
   const worker = new Worker(new URL("./carry-over-worker.ts", import.meta.url));
-  let running: PromiseWithResolvers<MerchantFigures>;
-  worker.on("message", (figures: MerchantFigures) => running.resolve(figures));
-  worker.on("error", (error) => running.reject(error));
+  let running: PromiseWithResolvers<MerchantFigures> | undefined;
+  worker.on("message", (figures: MerchantFigures) => running!.resolve(figures));
+  worker.on("error", (error) => {
+    // Before its first run there is nobody to tell.
+    if (running === undefined) throw error;
+    running.reject(error);
+  });
   return {
     run(merchant) {
       running = Promise.withResolvers();

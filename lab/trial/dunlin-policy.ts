@@ -219,6 +219,7 @@ export function createDunlinPolicy(
           key: exploration + open.bill.id,
           now,
           windowEndsAt: open.endsAt,
+          windowMs: open.endsAt - open.bill.createdAt.getTime(),
           retriesLeft,
           explores: outcomeCount >= EXPLORATION_MIN_OUTCOMES,
           allow: (at) => at >= from && rules.allow(at),

@@ -70,11 +70,11 @@ interface Memory {
 }
 
 /**
- * `variation` draws a whole mechanism, so it shows how an engine carries over. No model that judges it may be trained in it.
+ * `variation` draws a whole mechanism, so it shows how an engine carries over. Never judge a model in a variation that it was trained in.
  *
  * A charge fails if the invoice's trouble has not ended, in an outage, if the issuer refuses it at random or for declines before, or
- * without money. Money comes with pay and from customers after a decline. First charges do not suffer from earlier declines, so
- * policies do not change which invoices fail.
+ * without money. Money comes with pay and from customers after a decline. Harm by declines does not reach first charges, but money that
+ * customers bring after a decline may pay the next one.
  *
  * `approval` knows every decline's true cause and the customer's habits. It knows whether money or the trouble is there now, but not
  * when either ends or how a customer reacts.

@@ -20,7 +20,7 @@ interface Options {
   log: Log;
   /** Virtual time in a simulation. */
   sleep(ms: number): Promise<unknown>;
-  /** Called after the commit. Unrecorded attempts were withdrawn and only logged, or their lease was lost. */
+  /** Called after the commit. Unrecorded attempts were withdrawn and only logged, were recorded before, or their lease was lost. */
   onRecorded(batch: readonly EndedAttempt[], unrecorded: readonly EndedAttempt[]): void;
 }
 
@@ -32,7 +32,8 @@ const REFUSED_PAUSE_MAX_MS = 60_000;
  * Writes batches: while one is written, the next collects. A batch is retried during an outage. One that the database rejects is
  * halved until the offending row is isolated.
  *
- * On a cluster each merchant has batches of its own. They change rows on one server alone, and wait for no other server.
+ * On a cluster each merchant has batches of its own. They change rows on one server alone. While a server is away, those of the
+ * others go on, as far as connections are left.
  */
 export function createAttemptRecorder(options: Options): AttemptRecorder {
   if (!options.db.isDistributed) return createBatchWriter(options);
@@ -44,12 +45,9 @@ export function createAttemptRecorder(options: Options): AttemptRecorder {
     add(attempt) {
       if (abandoned) return;
       const { merchantId } = attempt;
-      const writer = writers.get(merchantId) ?? createBatchWriter(options);
+      const writer = writers.get(merchantId) ?? createBatchWriter(options, () => writers.delete(merchantId));
       writers.set(merchantId, writer);
       writer.add(attempt);
-      void writer.waitUntilIdle().then(() => {
-        if (writer.pending() === 0 && writers.get(merchantId) === writer) writers.delete(merchantId);
-      });
     },
     pending: () => sum((writer) => writer.pending()),
     postponed: () => sum((writer) => writer.postponed()),
@@ -63,9 +61,13 @@ export function createAttemptRecorder(options: Options): AttemptRecorder {
   };
 }
 
-function createBatchWriter({ db, ports, log, sleep, onRecorded }: Options): AttemptRecorder {
+/** @param onIdle  called when nothing is pending any more */
+function createBatchWriter(
+  { db, ports, log, sleep, onRecorded }: Options,
+  onIdle: () => void = () => {},
+): AttemptRecorder {
   let queue: EndedAttempt[] = [];
-  /** Failed writes, which precede the queue. */
+  /** Batches to write, which precede the queue. */
   let pieces: EndedAttempt[][] = [];
   let writing: EndedAttempt[] = [];
   const refusedAttempts = new Map<EndedAttempt, { times: number; timer: NodeJS.Timeout }>();
@@ -98,6 +100,7 @@ function createBatchWriter({ db, ports, log, sleep, onRecorded }: Options): Atte
     }
     // No `await` since the last check, so no attempt was added.
     running = null;
+    if (pending() === 0) onIdle();
   }
 
   function postpone(attempt: EndedAttempt, error: unknown) {

@@ -27,10 +27,14 @@ export function buildPosterior(reason: Reason): CasePosterior {
   };
   return newCasePosterior(trainedModel, newCustomerPosterior(trainedModel, "DE"), facts);
 }
-export const buildRetryContext = (rest: Partial<RetryContext> = {}): RetryContext => ({
+export const buildRetryContext = ({
+  windowEndsAt = START + 28 * DAY,
+  ...rest
+}: Partial<RetryContext> = {}): RetryContext => ({
   key: "case 1",
   now: START,
-  windowEndsAt: START + 28 * DAY,
+  windowEndsAt,
+  windowMs: windowEndsAt - START,
   retriesLeft: 6,
   explores: true,
   allow: () => true,

@@ -44,6 +44,8 @@ export interface RetryContext {
   key: string;
   now: number;
   windowEndsAt: number;
+  /** The whole recovery window. */
+  windowMs: number;
   retriesLeft: number;
   /** If false, nothing is random, except while predictions fail. */
   explores: boolean;
@@ -164,7 +166,7 @@ function notWorthRetryingRate(
     : Number(retryCount < halfCount);
 }
 
-/** Earliest first: every slot of the first day, since hours count after a bank fault; some hours of later days; the last slot. */
+/** Earliest first: every slot of the first day after the decline, since hours count after a bank fault; two of each later day; the last slot. */
 function findCandidateSlots(
   posterior: CasePosterior,
   retryContext: RetryContext,
@@ -204,8 +206,8 @@ export const earliestRetryTime = (posterior: CasePosterior, retryContext: RetryC
   Math.max(retryContext.now + 1, posterior.lastTriedAt + minWaitOf(posterior, retryContext));
 
 /** Between the last decline and the next retry. */
-export const minWaitOf = ({ reason, clock, firstFailedAt }: CasePosterior, { windowEndsAt }: RetryContext): number =>
-  waitAfter(reason, clock.booking === IMMEDIATE, windowEndsAt - firstFailedAt);
+export const minWaitOf = ({ reason, clock }: CasePosterior, { windowMs }: RetryContext): number =>
+  waitAfter(reason, clock.booking === IMMEDIATE, windowMs);
 
 /** As `minWaitOf`, from the decline alone. */
 export const minWaitAfter = (reason: Reason, paymentMethodType: string | null, windowMs: number): number =>

@@ -1,7 +1,14 @@
 import { DAY_MS } from "../domain/durations.ts";
 import { type Alternatives, type BestTime, compareAlternatives, compareWithoutRetry } from "./alternatives.ts";
 import { jitterMs, lastAttemptTime, MIN_GAP_MS } from "./candidate-times.ts";
-import { type ChosenRetry, chooseRetry, lastSlotTime, minWaitOf, type RetryContext } from "./choose-retry.ts";
+import {
+  type ChosenRetry,
+  chooseRetry,
+  earliestRetryTime,
+  lastSlotTime,
+  minWaitOf,
+  type RetryContext,
+} from "./choose-retry.ts";
 import { decideStatic, MAX_LATENESS_MS } from "./decide-static.ts";
 import {
   type DecisionContext,
@@ -123,6 +130,7 @@ function retryContextOf(context: DecisionContext, posterior: CasePosterior): Ret
     key: facts.caseId,
     now,
     windowEndsAt: facts.windowEndsAt.getTime(),
+    windowMs: +facts.windowEndsAt - +facts.unpaidAt,
     retriesLeft,
     explores: facts.explores,
     allow: (at) => findForbiddingRule(guard, at) === null,
@@ -147,7 +155,8 @@ function decideRetry(
   const at = Math.max(now, isFree ? jittered : chosen.at);
   const reasons = explainRetry(context, model, posterior, chosen, at);
   // A retry made up for at once comes because it was missed, not after a wait.
-  const waitFrom = at > now ? Math.max(retryContext.now, posterior.lastTriedAt + MIN_GAP_MS) : now;
+  const waitFrom =
+    at > now ? Math.max(earliestRetryTime(posterior, retryContext), posterior.lastTriedAt + MIN_GAP_MS) : now;
   const wait = findWaitBefore(context, at, waitFrom);
   if (!wait && issuerUpAt > now && isSoonAfter(at, issuerUpAt)) reasons.push(describeOutage(context));
   const heldBackBy = wait ?? findQuietBefore(context, at, waitFrom);

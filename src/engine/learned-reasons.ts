@@ -50,7 +50,7 @@ export const explainNoRetry = (
 ];
 
 const NO_TIME_LEFT =
-  "No time is left before the recovery window ends. A retry comes at least two hours after the last attempt, or twenty if a new card or a confirmation is needed.";
+  "No time is left before the recovery window ends: after a decline, Dunlin waits before it retries.";
 
 const FAMILY_WORDING: Readonly<Record<(typeof FAMILIES)[number], string>> = {
   cycle: "the money arrives with the next payday",

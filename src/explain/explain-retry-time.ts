@@ -5,7 +5,7 @@ import type {
   EvaluatedTime,
   ExcludedPeriod,
 } from "../domain/decision.ts";
-import { HOUR_MS } from "../domain/durations.ts";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { minWaitAfter } from "../engine/choose-retry.ts";
 import { lastsToWindowEnd } from "../engine/decision-account.ts";
 import { isOutageReason } from "../engine/learned-reasons.ts";
@@ -112,7 +112,7 @@ const SAME_TIME_TOLERANCE_MS = HOUR_MS;
 const describeBestToday = (evaluatedTime: EvaluatedTime, now: Date, zone: Zone) =>
   `The best time today ${evaluatedTime.at > now ? "is" : "was"} ${formatTime(zone, evaluatedTime.at)}${evaluatedTime.at > now ? "" : ", which has passed"}: ${describeProspect(evaluatedTime)}`;
 
-/** Explains why the first compared day is a later one: an outage, or the wait after the last attempt. */
+/** Explains why the first compared day is a later one: an outage, the wait after the last attempt, or a late decision. */
 function describeFirstComparedDay(
   { case: recoveryCase, transactions }: ExplainedCase,
   latest: DecisionRecord,
@@ -128,13 +128,13 @@ function describeFirstComparedDay(
   const windowMs = +recoveryCase!.windowEndsAt - +recoveryCase!.unpaidAt;
   const gap = minWaitAfter(group, last?.paymentMethodType ?? null, windowMs);
   const cause = last ? "the last attempt was" : "no attempt was reported, and the invoice became unpaid";
+  const times = `one time ${gap < DAY_MS ? "every four hours" : "each half day"}, if the rules allow it`;
   if (+lastAt + gap <= +madeAt)
-    return `${day}: it was decided on ${formatTime(zone, madeAt)}, when no time was left that day: ${EVERY_FOURTH_HOUR}.`;
-  return `${day}: ${cause} on ${formatTime(zone, lastAt)}. A retry is not considered within ${Math.round(gap / HOUR_MS)} hours of that${endsRetries(group) ? CARD_WAIT_CAUSE : ""}, and then only ${EVERY_FOURTH_HOUR}.`;
+    return `${day}: it was decided on ${formatTime(zone, madeAt)}, when no time was left that day. Dunlin considers only ${times}.`;
+  return `${day}: ${cause} on ${formatTime(zone, lastAt)}. A retry is not considered within ${Math.round(gap / HOUR_MS)} hours of that${endsRetries(group) ? CARD_WAIT_CAUSE : ""}, and then only ${times}.`;
 }
 
 const CARD_WAIT_CAUSE = " (a new card or a confirmation is needed)";
-const EVERY_FOURTH_HOUR = "every fourth hour, if the rules allow it";
 
 const NOT_COMPARED =
   "No time today was compared. After the first day, Dunlin compares only the likeliest time in each 24 hours, and none of these is today.";

@@ -15,7 +15,7 @@ import {
 
 export type { Attributes, Span } from "@opentelemetry/api";
 
-// Without an SDK all of this does nothing: decision record 60.
+// Without an SDK no span is recorded: decision record 60.
 const startSpan = (name: string, options: SpanOptions, parent: Context): Span =>
   trace.getTracer("dunlin").startSpan(name, options, parent);
 
@@ -51,7 +51,7 @@ export function endSpan(span: Span, error: string | null) {
   span.end();
 }
 
-/** The header for a receiver; null without an SDK. */
+/** The header for a receiver; null if the span belongs to no trace. */
 export function traceparentHeader(span: Span): string | null {
   const { traceId, spanId, traceFlags } = span.spanContext();
   if (!isSpanContextValid(span.spanContext())) return null;
@@ -60,7 +60,7 @@ export function traceparentHeader(span: Span): string | null {
 
 const isSampled = (span: Span) => (span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0;
 
-/** What a row keeps for later spans; null unless the span is sampled. */
+/** For later spans, kept in a row; null unless the span is sampled. */
 export const storedTraceparent = (span: Span): string | null => (isSampled(span) ? traceparentHeader(span) : null);
 
 /** For log lines; null unless the span is sampled. */

@@ -34,12 +34,8 @@ interface PageQuery {
 const afterCursorSql = ({ orderBy, descending, parameter }: ListingSql, { at, id }: Cursor) =>
   `and (${orderBy}, id) ${descending ? "<" : ">"} (${parameter(at)}::timestamptz, ${parameter(id)}::uuid)`;
 
-/** `recovery_actions` has the indexes over columns that do not change. */
-const tableOf = ({ owners, orderBy, onlyExecuted }: ListingSql) =>
-  owners.length > 0 || (orderBy === "created_at" && !onlyExecuted) ? "recovery_actions" : "listed_actions";
-
 const inIndexOrderSql = ({ listing, afterCursor, limit }: PageQuery) =>
-  `select id, ${listing.orderBy} as at from ${tableOf(listing)}
+  `select id, ${listing.orderBy} as at from ${listing.table}
    where ${conditionsSql(listing, afterCursor)} ${listing.orderClause(listing.orderBy)} limit ${limit}`;
 
 const matchingFacetsSql = ({ facets, onlyExecuted }: ListingSql) =>

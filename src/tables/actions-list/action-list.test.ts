@@ -5,6 +5,7 @@ import { createTestDatabase, type TestDatabase } from "../../../test/database.ts
 import { DAY_MS } from "../../domain/durations.ts";
 import { ACTION_STATUSES, type RecoveryAction } from "../../domain/recovery-action.ts";
 import { prepared } from "../../postgres/database.ts";
+import { idsWithPrefix } from "../id-prefix.ts";
 import { advanceMerchantClock } from "../merchant-clocks.ts";
 import { deleteRecoveryActions, insertRecoveryActions, updateRecoveryActions } from "../recovery-actions.ts";
 import {
@@ -85,6 +86,17 @@ for (const orderBy of LISTING_ORDERS)
       for (const filter of FILTERS)
         for (const dates of DATES) await check({ ...filter, ...dates }, orderBy, descending);
     });
+
+test("a search that finds too many cases walks the list in its order, with every filter", async () => {
+  const found = { range: idsWithPrefix("in_1") };
+  for (const orderBy of LISTING_ORDERS)
+    for (const filters of [{}, { status: "SENT" as const }, DATES[2]!, { ...DATES[2]!, customerId: "cus_7" }]) {
+      const listing = { filters, orderBy, descending: true };
+      const ids = expectedActions(sorted, listing).filter(({ invoiceId }) => invoiceId.startsWith("in_1"));
+      const first = await readFirstPage(database.db, MERCHANT, { ...listing, found }, 10_000);
+      assert.deepEqual([first.total, first.actions.map(({ id }) => id)], [ids.length, ids.map(({ id }) => id)]);
+    }
+});
 
 test("an open time range is empty in every order when nothing was executed", async () => {
   for (const dates of [{ executedAfter: at(1) }, { executedBefore: at(1) }])

@@ -59,6 +59,8 @@ export interface ListingSql {
   /** In the listing's direction. */
   orderClause(column: string): string;
   owners: readonly string[];
+  /** Where rows are looked for. `recovery_actions` has the indexes over columns that do not change. */
+  table: "recovery_actions" | "listed_actions";
   /** Right side of LIKE. */
   facets: string | null;
   executed: TimeBounds | null;
@@ -83,12 +85,14 @@ export function buildListingSql(
   const parameter = (value: unknown) => `$${values.push(value)}`;
   const requestedOwners = OWNERS.filter((field) => filters[field] !== undefined);
   const owners = requestedOwners.map((field) => OWNER_CONDITIONS[field](parameter(filters[field])));
-  if (found) owners.push(foundSql(found, parameter));
   const patterns = facetsPatterns(filters);
   const hasSeveral = patterns !== null && patterns.length > 1;
   const facets = patterns && (hasSeveral ? `any(${parameter(patterns)}::text[])` : `${parameter(patterns[0])}::text`);
   const executed = executedBoundsSql(filters, parameter);
   const onlyExecuted = executed !== null || orderBy === "executed_at";
+  const hasFewMatches = requestedOwners.length > 0 || (found !== undefined && "ids" in found);
+  const table = hasFewMatches || orderBy === "created_at" ? "recovery_actions" : "listed_actions";
+  if (found) owners.push(foundSql(found, table, parameter));
   const direction = descending ? "desc" : "asc";
   const parts = [
     ...requestedOwners,
@@ -105,16 +109,21 @@ export function buildListingSql(
     descending,
     orderClause: (column) => `order by ${column} ${direction}, id ${direction}`,
     owners,
+    table,
     facets,
     executed,
     onlyExecuted,
   };
 }
 
-const foundSql = (found: Found, parameter: (value: unknown) => string) =>
-  "ids" in found
-    ? `case_id = any(${parameter(found.ids)}::uuid[])`
-    : ownedByRangeSql(parameter(found.range.from), parameter(found.range.to));
+function foundSql(found: Found, table: ListingSql["table"], parameter: (value: unknown) => string): string {
+  if ("ids" in found) return `case_id = any(${parameter(found.ids)}::uuid[])`;
+  const [from, to] = [parameter(found.range.from), parameter(found.range.to)];
+  if (table === "recovery_actions") return ownedByRangeSql(from, to);
+  // The list is walked in its order, with one probe for each row.
+  return `(select true from recovery_actions r
+     where r.merchant_id = $1 and r.id = listed_actions.id and ${ownedByRangeSql(from, to, "r.")} offset 0)`;
+}
 
 function executedBoundsSql(
   { executedAfter, executedBefore }: ActionFilters,

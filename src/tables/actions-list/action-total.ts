@@ -5,9 +5,9 @@ import { type CountedBucket, type SignedSpan, splitExecutionRange } from "./exec
 
 /** Adds up stored counts. Counts one by one only an owner's actions and a range's edges. */
 export function totalSql(listing: ListingSql): string {
-  const { owners, executed, onlyExecuted } = listing;
+  const { owners, table, executed, onlyExecuted } = listing;
   const matches = matchesSql(listing);
-  if (owners.length > 0) return `(select count(*) from recovery_actions where ${conditionsSql(listing)})`;
+  if (owners.length > 0) return `(select count(*) from ${table} where ${conditionsSql(listing)})`;
   if (executed === null)
     return `(select coalesce(sum(actions), 0)::int8 from action_counts
       where merchant_id = $1 ${matches} ${onlyExecuted ? `and ${wasExecutedSql("facets")}` : ""})`;
@@ -30,11 +30,11 @@ const matchesSql = ({ facets }: ListingSql) => (facets === null ? "" : `and face
 
 /** Rows of `code`, a status, and `actions`, which may be zero. Cheap as the total is. */
 export function statusCountsSql(listing: ListingSql): string {
-  const { owners, executed, onlyExecuted } = listing;
+  const { owners, table, executed, onlyExecuted } = listing;
   const matches = matchesSql(listing);
   const code = "right(facets, 1) as code";
   if (owners.length > 0)
-    return `select ${code}, count(*)::int8 as actions from recovery_actions where ${conditionsSql(listing)} group by 1`;
+    return `select ${code}, count(*)::int8 as actions from ${table} where ${conditionsSql(listing)} group by 1`;
   if (executed === null)
     return `select ${code}, sum(actions)::int8 as actions from action_counts
       where merchant_id = $1 ${matches} ${onlyExecuted ? `and ${wasExecutedSql("facets")}` : ""} group by 1`;
@@ -56,7 +56,8 @@ export function statusCountsSql(listing: ListingSql): string {
 
 /** Rows of `currency` and `amount`: as planned, else the invoice's. Reads every action of the list. */
 export function sumsSql(listing: ListingSql): string {
-  const { owners, facets } = listing;
+  const { owners, table, facets } = listing;
+  const isOfOwners = owners.length > 0 && table === "recovery_actions";
   const byFacets = owners.length === 0 && facets !== null;
   const conditions = byFacets
     ? `${conditionsSql(listing, "", "facets")} and facets = any(array(
@@ -66,15 +67,14 @@ export function sumsSql(listing: ListingSql): string {
   const ofOlder = (columns: string, table: string, id: string) =>
     `left join lateral (
        select ${columns} from ${table} where a.amount_due is null and merchant_id = $1 and id = ${id} offset 0)`;
-  const actions =
-    owners.length > 0
-      ? `(select invoice_id, amount_due, currency from recovery_actions where ${conditions} offset 0) a`
-      : `(select id, amount_due, ${currencySql("facets")} as currency from listed_actions where ${conditions} offset 0) a
+  const actions = isOfOwners
+    ? `(select invoice_id, amount_due, currency from recovery_actions where ${conditions} offset 0) a`
+    : `(select id, amount_due, ${currencySql("facets")} as currency from listed_actions where ${conditions} offset 0) a
          ${ofOlder("invoice_id", "recovery_actions", "a.id")} r on true`;
   return `select case when a.amount_due is null then i.currency else a.currency end as currency,
       sum(coalesce(a.amount_due, i.amount))::text as amount
     from ${actions}
-    ${ofOlder("currency, amount", "invoices", owners.length > 0 ? "a.invoice_id" : "r.invoice_id")} i on true
+    ${ofOlder("currency, amount", "invoices", isOfOwners ? "a.invoice_id" : "r.invoice_id")} i on true
     group by 1 having sum(coalesce(a.amount_due, i.amount)) is not null order by 1`;
 }
 
