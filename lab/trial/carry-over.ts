@@ -38,7 +38,9 @@ export interface CarryOverOptions {
   onCell(cell: Cell): void;
 }
 
-const familyOf = (world: string) => (world === VARIED ? undefined : world === "hard" ? "balances" : world) as Family;
+/** Undefined: none, because each variation is drawn. */
+const familyOf = (world: string) =>
+  (world === VARIED ? undefined : world === "hard" ? "balances" : world) as Family | undefined;
 
 /** Runs every policy at every merchant, in as many threads as the machine has processors. No pretrained model knows the judged family. */
 export async function measureCarryOver(options: CarryOverOptions): Promise<Cell[]> {
@@ -84,11 +86,9 @@ async function measureCell(
         ),
       ),
     );
-  const byPolicy = new Map<CarryOverPolicy, MerchantFigures[][]>();
-  for (const [policy, figures] of await Promise.all(
-    CARRY_OVER_POLICIES.map(async (policy) => [policy, await figuresOf(policy)] as const),
-  ))
-    byPolicy.set(policy, figures);
+  const byPolicy = new Map(
+    await Promise.all(CARRY_OVER_POLICIES.map(async (policy) => [policy, await figuresOf(policy)] as const)),
+  );
   const valuesOf = (policy: CarryOverPolicy) =>
     byPolicy.get(policy)!.map((runs) => mean(runs.map(({ value }) => value)));
   const even = valuesOf("even");

@@ -27,7 +27,6 @@ export interface MerchantRun {
 export interface MerchantFigures {
   value: number;
   cases: number;
-  retries: number;
   ece: number | null;
   brokenRules: number;
 }
@@ -59,7 +58,7 @@ export async function runSmallMerchant(run: MerchantRun): Promise<MerchantFigure
   const world = asOneMerchant(drawn, windowDays);
   const trial = runTrial(world, POLICIES[run.policy]({ world, prior, exploration }), seed, customers);
   const { value, ece, brokenRules } = computeFigures(trial);
-  return { value, cases: trial.cases.length, retries: trial.retries.length, ece, brokenRules };
+  return { value, cases: trial.cases.length, ece, brokenRules };
 }
 
 /** The world with one merchant and one recovery window. */
