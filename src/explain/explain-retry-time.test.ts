@@ -67,7 +67,7 @@ test("when the wait after the last attempt takes up the rest of today, only that
   const late = await findReason("51", START.getTime() + 11 * HOUR);
   assert.match(
     late,
-    /: the last attempt was on Mon 2 March, 22:00\. A retry is not considered within 24 hours of that\. After that, Dunlin considers one time each half day/,
+    /: the last attempt was on Mon 2 March, 22:00\. A retry is not considered within 24 hours of that\. From then on, Dunlin considers one time each half day/,
   );
   assert.doesNotMatch(late, /card or a confirmation|outage/);
 });

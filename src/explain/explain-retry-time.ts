@@ -131,7 +131,7 @@ function describeFirstComparedDay(
   const times = `one time ${gap < DAY_MS ? "every four hours" : "each half day"}, if the rules allow it`;
   if (+lastAt + gap <= +madeAt)
     return `${day}: it was decided on ${formatTime(zone, madeAt)}, when no time was left that day. Dunlin considers ${times}.`;
-  return `${day}: ${cause} on ${formatTime(zone, lastAt)}. A retry is not considered within ${Math.round(gap / HOUR_MS)} hours of that${endsRetries(group) ? CARD_WAIT_CAUSE : ""}. After that, Dunlin considers ${times}.`;
+  return `${day}: ${cause} on ${formatTime(zone, lastAt)}. A retry is not considered within ${Math.round(gap / HOUR_MS)} hours of that${endsRetries(group) ? CARD_WAIT_CAUSE : ""}. From then on, Dunlin considers ${times}.`;
 }
 
 const CARD_WAIT_CAUSE = " (a new card or a confirmation is needed)";
