@@ -85,3 +85,16 @@ test("the customer's reported country takes precedence over the card's, and that
     ["UTC", null],
   ]);
 });
+
+test("a country's only time zone is also found where Intl lists zones as a property, as in Node 22", () => {
+  const { prototype } = Intl.Locale;
+  const method = Object.getOwnPropertyDescriptor(prototype, "getTimeZones")!;
+  Reflect.deleteProperty(prototype, "getTimeZones");
+  Object.defineProperty(prototype, "timeZones", { configurable: true, get: method.value });
+  try {
+    assert.equal(findLocale("TT").zone.name, "America/Port_of_Spain");
+  } finally {
+    Reflect.deleteProperty(prototype, "timeZones");
+    Object.defineProperty(prototype, "getTimeZones", method);
+  }
+});
