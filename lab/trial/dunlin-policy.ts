@@ -1,12 +1,12 @@
 import { DAY_MS } from "../../src/domain/durations.ts";
 import { type Alternatives, compareAlternatives } from "../../src/engine/alternatives.ts";
 import {
+  applyDecline,
   type CaseTraits,
   caseFeatures,
   caseRows,
   codeChangeFeature,
   codeFeatureIndex,
-  declineFeaturesOf,
   featureIndices,
   newPaymentRecord,
   type PaymentRecord,
@@ -21,7 +21,6 @@ import {
   newCasePosterior,
   newCustomerPosterior,
 } from "../../src/engine/learned/case-posterior.ts";
-import { applyDecline } from "../../src/engine/learned/decline-features.ts";
 import { cycleChances, type LearnedModel } from "../../src/engine/learned/learned-model.ts";
 import type { Reason } from "../../src/engine/learned/model-layout.ts";
 import { observeFirstCharge, observeOtherInvoice, observeRetry } from "../../src/engine/learned/observe.ts";
@@ -127,12 +126,6 @@ export function createDunlinPolicy(
     return featureIndices(features);
   }
 
-  function declinedOf(first: Charge, last: Charge) {
-    const name = codeChangeFeature(codeOf(first), codeOf(last));
-    if (name !== null) named?.(name);
-    return declineFeaturesOf(codeOf(first), codeOf(last));
-  }
-
   function posteriorOf(open: OpenCase, now: number): CasePosterior {
     const { bill } = open;
     const customer = customers.get(bill.customerId)!;
@@ -229,7 +222,7 @@ export function createDunlinPolicy(
         };
         const chosen = chooseRetry(learnedModel, posterior, retryContext);
         if (promised && chosen && posterior.retryCount === 0)
-          promised(open.bill, compareAlternatives(learnedModel, posterior, retryContext, chosen, now, now).even!);
+          promised(open.bill, compareAlternatives(learnedModel, posterior, retryContext, chosen, now).even!);
         return chosen;
       };
       const chosen = (upAt > now && choose(upAt)) || choose(0);
@@ -267,8 +260,10 @@ export function createDunlinPolicy(
         );
         chances[booking] = learnRetry(learnedModel, people[booking]!, all[booking]!, choice.at, reason);
         if (charge.approved) return;
-        const declined = declinedOf(open.bill.first, charge);
-        for (const posterior of [...atFirst, ...all]) applyDecline(posterior, declined);
+        const codes = [codeOf(open.bill.first), codeOf(charge)] as const;
+        const change = codeChangeFeature(...codes);
+        if (change !== null) named?.(change);
+        for (const posterior of [...atFirst, ...all]) applyDecline(posterior, ...codes);
       });
       recordPrediction(learnedModel, all[booking]!, choice.chance!, choice.at, reason);
       if (atFirst.length > 0)

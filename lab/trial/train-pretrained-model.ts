@@ -1,7 +1,6 @@
-import { isPortableFeature } from "../../src/engine/case-features.ts";
 import { type LearnedModel, newLearnedModel } from "../../src/engine/learned/learned-model.ts";
 import { featureIndex } from "../../src/engine/learned/model-layout.ts";
-import { type PretrainedModel, poolPretrainedModel } from "../../src/engine/learned/pretrained-model.ts";
+import type { PretrainedModel } from "../../src/engine/learned/pretrained-model.ts";
 import { world as balances } from "../worlds/balance-world.ts";
 import { world as business } from "../worlds/business/world.ts";
 import { world as consumers } from "../worlds/consumers/world.ts";
@@ -10,6 +9,7 @@ import { world as issuers } from "../worlds/issuer-risk-world.ts";
 import { createSilentWorld } from "../worlds/silent-world.ts";
 import type { World } from "../worlds/world.ts";
 import { createDunlinPolicy } from "./dunlin-policy.ts";
+import { isPortableFeature, poolPretrainedModel } from "./pool-pretrained-model.ts";
 import { runTrial } from "./run-trial.ts";
 
 /** The mechanism that a world is about. */

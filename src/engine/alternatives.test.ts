@@ -16,7 +16,7 @@ test("the plan has the same value in both comparisons, and evenly spaced retries
     });
     const chosen = chooseRetry(trainedModel, posterior, retryContext);
     if (!chosen) continue;
-    const { days, even } = compareAlternatives(trainedModel, posterior, retryContext, chosen, START, START);
+    const { days, even } = compareAlternatives(trainedModel, posterior, retryContext, chosen, START);
     const { tries, worth, planWorth } = even!;
     const day = days.find(({ at }) => +at === chosen.at);
     if (day) assert.ok(Math.abs(day.worth - planWorth) < 2e-4, `${day.worth} and ${planWorth}`);
@@ -42,7 +42,6 @@ test("a plan with more retries than the even ones is also compared with equally 
       posterior,
       retryContext,
       chosen,
-      START,
       START,
     ).even!;
     assert.equal(asMany !== null, plan.length > tries.length);
@@ -72,7 +71,6 @@ test("evenly spaced retries closest to the same time count as one retry", () => 
     retryContext,
     chooseRetry(trainedModel, posterior, retryContext)!,
     START,
-    START,
   ).even!;
   assert.deepEqual(
     tries.map((at) => (+at - START) / HOUR),
@@ -88,7 +86,7 @@ test("the hours of the chosen day are all that were allowed, each with the plan'
     const posterior = buildPosterior("FUNDS");
     const chosen = chooseRetry(trainedModel, posterior, retryContext)!;
     const { forecast, plan } = chosen.weighedPlan;
-    const { hours, even } = compareAlternatives(trainedModel, posterior, retryContext, chosen, START, START);
+    const { hours, even } = compareAlternatives(trainedModel, posterior, retryContext, chosen, START);
     const comparedAt = plan.picked.map((slot) => forecast.slots[slot]!);
     for (const { at, worth } of hours) assert.equal(worth !== null, comparedAt.includes(+at));
     const itself = hours.find(({ at }) => +at === chosen.at)!;
@@ -115,7 +113,7 @@ test("a time is no alternative when it had passed before the decision", () => {
     const retryContext = buildRetryContext({ key: `case-${n}` });
     const posterior = buildPosterior("FUNDS");
     const chosen = chooseRetry(trainedModel, posterior, retryContext)!;
-    const { days, hours } = compareAlternatives(trainedModel, posterior, retryContext, chosen, START, now);
+    const { days, hours } = compareAlternatives(trainedModel, posterior, retryContext, chosen, now);
     if (chosen.at < now) late++;
     for (const { at } of [...days, ...hours]) assert.ok(+at >= now || +at === chosen.at);
     assert.ok(hours.some(({ at }) => +at === chosen.at));
@@ -131,7 +129,7 @@ test("the plan limited to as many retries is the best of that size: without a sa
     const retryContext = buildRetryContext({ key: `case-${n}`, retriesLeft: 8, dollars: 400, retryValue });
     const chosen = chooseRetry({ ...trainedModel, seen: trainedModel.seen.map(() => 0) }, posterior, retryContext);
     if (!chosen) continue;
-    const { asMany, tries } = compareAlternatives(trainedModel, posterior, retryContext, chosen, START, START).even!;
+    const { asMany, tries } = compareAlternatives(trainedModel, posterior, retryContext, chosen, START).even!;
     if (!asMany) continue;
     const { forecast, plan, slots: all, retryValue: margined } = chosen.weighedPlan;
     const isAside = !plan.picked.includes(all[0]!);
@@ -155,7 +153,7 @@ test("the best time is the remaining one whose retry alone has the highest value
   const retryValue = { valueAt: (at: number) => 1 - (0.004 * (at - START)) / DAY, cost: 0.7 };
   for (const now of [START, START + 9 * DAY]) {
     const retryContext = buildRetryContext({ retryValue });
-    const { best, outlook } = compareWithoutRetry(trainedModel, buildPosterior("FUNDS"), retryContext, START, now)!;
+    const { best, outlook } = compareWithoutRetry(trainedModel, buildPosterior("FUNDS"), retryContext, now)!;
     assert.ok(best.at >= now && best.at < retryContext.windowEndsAt);
     const worth = (chance: number, at: number) => chance * retryValue.valueAt(at);
     for (let key = 0; key < 20; key++) {
@@ -177,18 +175,13 @@ test("the best time is the remaining one whose retry alone has the highest value
 });
 
 /** Returns the evenly spaced retries in days after START, each the evaluated time closest to its ideal. */
-function evenlySpacedDaysOf(
-  rest: Parameters<typeof buildRetryContext>[0] = {},
-  posterior = buildPosterior("FUNDS"),
-  unpaidAt = START,
-) {
+function evenlySpacedDaysOf(rest: Parameters<typeof buildRetryContext>[0] = {}, posterior = buildPosterior("FUNDS")) {
   const retryContext = buildRetryContext({ dollars: 400, ...rest });
   const { even } = compareAlternatives(
     trainedModel,
     posterior,
     retryContext,
     chooseRetry(trainedModel, posterior, retryContext)!,
-    unpaidAt,
     START,
   );
   return even!.tries.map((at) => (+at - START) / DAY);
@@ -215,7 +208,7 @@ test("there are six evenly spaced retries, or as many as are left, after equal p
 test("evenly spaced retries count from when the invoice became unpaid, without those that are past or not allowed", () => {
   const posterior = { ...buildPosterior("FUNDS"), retryCount: 1, lastTriedAt: START };
   assertNear(
-    evenlySpacedDaysOf({ retriesLeft: 5 }, posterior, START - 14 * DAY),
+    evenlySpacedDaysOf({ retriesLeft: 5, windowMs: 42 * DAY }, posterior),
     [3, 4, 5, 6].map((n) => -14 + 7 * n).filter((day) => day > 0.5),
   );
   assertNear(
@@ -233,7 +226,7 @@ test("only the first plan of a case is also compared with as many retries as the
       allow: (at) => at > START + 20 * DAY || at < START + 8 * DAY,
     });
     const chosen = chooseRetry(trainedModel, posterior, retryContext)!;
-    const { even } = compareAlternatives(trainedModel, posterior, retryContext, chosen, START, START);
+    const { even } = compareAlternatives(trainedModel, posterior, retryContext, chosen, START);
     return { isMore: even!.plan.length > even!.tries.length, is: even!.asMany !== null };
   };
   assert.deepEqual(asMany(0), { isMore: true, is: true });

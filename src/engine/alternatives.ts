@@ -1,5 +1,5 @@
 import type { DecisionAccount } from "../domain/decision.ts";
-import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
+import { DAY_MS } from "../domain/durations.ts";
 import {
   allowedTimesOfDay,
   type ChosenRetry,
@@ -10,14 +10,14 @@ import {
 import { calibrate, calibrationIndex } from "./learned/calibrate.ts";
 import type { CasePosterior } from "./learned/case-posterior.ts";
 import type { LearnedModel } from "./learned/learned-model.ts";
-import { createChanceFunction } from "./learned/observe.ts";
-import { evaluateSets, findFollowingSlots, planFewerRetries, valuesByNextSlot } from "./plan-retries.ts";
+import { chanceOf } from "./learned/observe.ts";
+import { evaluateSets, findFollowingSlots, planRetries, valuesByNextSlot } from "./plan-retries.ts";
 import { withMargin } from "./retry-value.ts";
 import { findBankDebit } from "./rules/bank-debits.ts";
 import { type Instrument, isCard } from "./rules/instrument.ts";
 import { keepsLimit } from "./rules/plan-limits.ts";
 import { roundShare } from "./shares.ts";
-import { EVENLY_SPACED_RETRY_COUNT, nearestSlot } from "./space-evenly.ts";
+import { EVENLY_SPACED_RETRY_COUNT, evenlySpacedDays, nearestSlot } from "./space-evenly.ts";
 
 const CARD_PLAN_CAVEAT =
   "A model overrates its own plans: in simulations with cards and six retries, they recovered 1 to 6 points less than predicted.";
@@ -53,7 +53,6 @@ interface ComparedTime {
 /**
  * Probabilities are calibrated. Every value includes the margin, even if the case is not worth retrying.
  *
- * @param unpaidAt  window start, from which six retries are spaced evenly
  * @param now  excludes earlier times
  */
 export function compareAlternatives(
@@ -61,11 +60,10 @@ export function compareAlternatives(
   posterior: CasePosterior,
   retryContext: RetryContext,
   chosen: ChosenRetry,
-  unpaidAt: number,
   now: number,
 ): Alternatives {
   const index = calibrationIndex(posterior);
-  const chanceAt = createChanceFunction(model, posterior);
+  const chanceAt = (at: number) => chanceOf(model, posterior, at);
   const calibrated = (at: number) => roundShare(calibrate(model, index, chanceAt(at)));
   const isOpen = (at: number) => at >= now || at === chosen.at;
   const compared = listComparedTimes(chosen).filter(({ at }) => isOpen(at));
@@ -82,7 +80,7 @@ export function compareAlternatives(
         chance: calibrated(at),
         worth: value === null ? null : roundShare(value),
       })),
-    even: evaluateEvenlySpaced(posterior, chosen, retryContext, unpaidAt),
+    even: evaluateEvenlySpaced(posterior, chosen, retryContext),
   };
 }
 
@@ -102,7 +100,6 @@ export function compareWithoutRetry(
   model: LearnedModel,
   posterior: CasePosterior,
   retryContext: RetryContext,
-  unpaidAt: number,
   now: number,
 ): { best: BestTime; outlook: Alternatives } | null {
   const { dollars } = retryContext;
@@ -131,7 +128,7 @@ export function compareWithoutRetry(
   const withoutChosen = { ...chosen, weighedPlan: { ...chosen.weighedPlan, slots: [], retryValue } };
   return {
     best,
-    outlook: { days: [], hours: [], even: evaluateEvenlySpaced(posterior, withoutChosen, contextFromNow, unpaidAt) },
+    outlook: { days: [], hours: [], even: evaluateEvenlySpaced(posterior, withoutChosen, contextFromNow) },
   };
 }
 
@@ -175,17 +172,15 @@ function evaluateEvenlySpaced(
   posterior: CasePosterior,
   chosen: ChosenRetry,
   retryContext: RetryContext,
-  unpaidAt: number,
 ): DecisionAccount["even"] {
   const { weighedPlan } = chosen;
-  const { windowEndsAt, retriesLeft, limits } = retryContext;
+  const { windowEndsAt, windowMs, retriesLeft, limits } = retryContext;
   const { forecast, retryValue } = weighedPlan;
   const earliestAt = earliestRetryTime(posterior, retryContext);
   const count = Math.min(EVENLY_SPACED_RETRY_COUNT, posterior.retryCount + retriesLeft);
-  const evenTimes = Array.from(
-    { length: count },
-    (_, n) => unpaidAt + ((windowEndsAt - unpaidAt) * (n + 1)) / count - (n + 1 === count ? HOUR_MS : 0),
-  ).filter((at) => at >= earliestAt && retryContext.allow(at));
+  const evenTimes = evenlySpacedDays(windowMs / DAY_MS, count)
+    .map((days) => windowEndsAt - windowMs + days * DAY_MS)
+    .filter((at) => at >= earliestAt && retryContext.allow(at));
   const evenSlots: number[] = [];
   const times: number[] = [];
   for (const at of evenTimes) {
@@ -222,7 +217,8 @@ function planWithFewerRetries(
   { isNotWorthRetrying, isSampled, isHourSampled, isEvenlySpaced, weighedPlan }: ChosenRetry,
 ): number[] {
   const { forecast, plan, slots, retryValue } = weighedPlan;
-  const fewer = planFewerRetries(forecast, count, isNotWorthRetrying ? { ...retryValue, cost: 0 } : retryValue, plan);
+  const planRetryValue = isNotWorthRetrying ? { ...retryValue, cost: 0 } : retryValue;
+  const fewer = planRetries(forecast, count, planRetryValue, plan.limits, plan.excludedSlot);
   if (!isSampled && !isHourSampled && !isEvenlySpaced) return [...fewer.slots];
   return [slots[0]!, ...findFollowingSlots(forecast, fewer, slots[0]!)];
 }

@@ -1,5 +1,5 @@
-import type { DeclineFeatures } from "./learned/decline-features.ts";
-import { featureIndex, type Reason, rowStart, rowsOf, STANDINGS } from "./learned/model-layout.ts";
+import type { CasePosterior } from "./learned/case-posterior.ts";
+import { featureIndex, type Reason, rowStart, rowsOf, STANDINGS, withCodeRow } from "./learned/model-layout.ts";
 import { networkKeyOf } from "./rules/card-networks.ts";
 import { normalizeMethod } from "./rules/instrument.ts";
 
@@ -50,9 +50,6 @@ export function standingOf({ firstCharges, declined }: PaymentRecord): number {
 }
 
 const PAID_COUNT_EDGES = [1, 2, 4, 8];
-
-/** Whether it means the same at every merchant, so that the pretrained model may have learned it. */
-export const isPortableFeature = (name: string) => !/^.(merchant|issuer):/.test(name);
 
 const featureValue = (value: string | number | null) =>
   typeof value === "string" ? value.toLowerCase() : (value ?? "?");
@@ -155,16 +152,14 @@ export function codeChangeFeature(first: string | null, code: string | null): st
 }
 
 /**
- * Features that a retry's decline adds for the next retry.
+ * Adds what a retry's decline says about the next retry: one reason may have several codes, each with its own best wait.
  *
  * @param first  the case's first code; null: not reported
  */
-export function declineFeaturesOf(first: string | null, code: string | null): DeclineFeatures {
+export function applyDecline(posterior: CasePosterior, first: string | null, code: string | null) {
   const name = codeChangeFeature(first, code);
-  return {
-    name: name === null ? null : featureIndex(name),
-    row: code === null ? null : rowStart("code", code.toLowerCase()),
-  };
+  posterior.laterCodeFeature = name === null ? null : featureIndex(name);
+  if (code !== null) posterior.rows = withCodeRow(posterior.rows, rowStart("code", code.toLowerCase()));
 }
 
 export const caseRows = (traits: Omit<CaseTraits, "merchant" | "past">): Int32Array =>

@@ -222,7 +222,7 @@ test("the probability of a time is the same for the choice, its day and its hour
       const chosen = chooseRetry(corrected, posterior, retryContext)!;
       const prediction = calibrate(corrected, calibrationIndex(posterior), chanceOf(corrected, posterior, chosen.at));
       assert.equal(chosen.chance, prediction);
-      const { days, hours } = compareAlternatives(corrected, posterior, retryContext, chosen, START, START);
+      const { days, hours } = compareAlternatives(corrected, posterior, retryContext, chosen, START);
       assert.ok([...days, ...hours].some(({ at }) => at.getTime() === chosen.at));
       for (const { at, chance } of [...days, ...hours]) {
         const alone = calibrate(corrected, calibrationIndex(posterior), chanceOf(corrected, posterior, at.getTime()));
@@ -236,7 +236,7 @@ test("the displayed plan begins with the chosen time, sampled or not, and contin
   for (let n = 0; n < 60; n++) {
     const retryContext = buildRetryContext({ key: `case-${n}`, retriesLeft: 4 + (n % 3) });
     const chosen = chooseRetry(trainedModel, buildPosterior("FUNDS"), retryContext)!;
-    const { even } = compareAlternatives(trainedModel, buildPosterior("FUNDS"), retryContext, chosen, START, START);
+    const { even } = compareAlternatives(trainedModel, buildPosterior("FUNDS"), retryContext, chosen, START);
     assert.deepEqual(even!.plan.map(Number), [chosen.at, ...chosen.nextTimes]);
     assert.equal(even!.tries.length, retryContext.retriesLeft);
     if (chosen.isHourSampled) sampledCount++;
@@ -252,7 +252,6 @@ test("fewer than six evenly spaced retries are also spread over the whole window
       posterior,
       retryContext,
       chooseRetry(trainedModel, posterior, retryContext)!,
-      START,
       START,
     );
     return even!.tries.map((at) => (at.getTime() - START) / DAY);
@@ -277,7 +276,7 @@ test("a displayed plan keeps the limits, even when its next retry was sampled or
     if (!chosen) continue;
     if (chosen.isSampled || chosen.isHourSampled) sampledCount++;
     if (chosen.isNotWorthRetrying) hopeless++;
-    const { even } = compareAlternatives(trainedModel, posterior, retryContext, chosen, START, START);
+    const { even } = compareAlternatives(trainedModel, posterior, retryContext, chosen, START);
     for (const plan of [[chosen.at, ...chosen.nextTimes], even!.plan.map(Number), even!.tries.map(Number)])
       for (const [k, at] of plan.entries())
         assert.ok(keepsLimit(limit, plan.slice(0, k), at), `${n}: ${plan.map((each) => (each - START) / DAY)}`);

@@ -15,7 +15,7 @@ import type { CasePosterior } from "./learned/case-posterior.ts";
 import { buildForecast, type Forecast } from "./learned/forecast.ts";
 import type { LearnedModel } from "./learned/learned-model.ts";
 import { type Reason, WEIGHT_STARTS } from "./learned/model-layout.ts";
-import { createChanceFunction } from "./learned/observe.ts";
+import { chanceOf } from "./learned/observe.ts";
 import { hasSettlementPattern, IMMEDIATE } from "./learned/settlement.ts";
 import { findFollowingSlots, planRetries, type RetryPlan, valuesByNextSlot } from "./plan-retries.ts";
 import { EXPENSIVE_COST_RATE, type RetryValue, withMargin } from "./retry-value.ts";
@@ -118,7 +118,7 @@ export function chooseRetry(
   const slotChoice = valuesBySlot
     ? chooseFirstRetry(model, posterior, retryContext.key, forecast, plan, valuesBySlot, retryContext.dollars)
     : withoutExploration(bestSlot);
-  const chanceAt = createChanceFunction(model, posterior);
+  const chanceAt = (at: number) => chanceOf(model, posterior, at);
   const hourChoice = retryContext.explores
     ? chooseHour(model, posterior, retryKey, plannedAt, allowedTimesOfDay(posterior, retryContext, plannedAt), chanceAt)
     : withoutHourExploration(plannedAt);

@@ -63,19 +63,18 @@ export function decideLearned(context: DecisionContext, history: CustomerHistory
   const planned =
     (issuerUpAt > now && planRetry(model, posterior, afterOutage, now)) ||
     planRetry(model, posterior, retryContext, now);
-  const unpaidAt = facts.unpaidAt.getTime();
   if (planned) {
     const { usedContext, chosen } = planned;
     return {
       decision: decideRetry(context, model, posterior, usedContext, chosen),
       isLearned: true,
       chosen,
-      outlook: () => compareAlternatives(model, posterior, usedContext, chosen, unpaidAt, now),
+      outlook: () => compareAlternatives(model, posterior, usedContext, chosen, now),
     };
   }
   const fallback = decideStatic(context);
   if (fallback.kind !== "retry") return { decision: fallback, ...byRules };
-  const withoutRetry = compareWithoutRetry(model, posterior, retryContext, unpaidAt, now);
+  const withoutRetry = compareWithoutRetry(model, posterior, retryContext, now);
   const decision = decideWithoutRetry(context, posterior, withoutRetry?.best ?? null);
   return { decision, isLearned: true, chosen: null, outlook: () => withoutRetry?.outlook ?? null };
 }

@@ -1,11 +1,11 @@
 import { WEEK_MS } from "../domain/durations.ts";
 import { paymentSchemeOf } from "../domain/payment-schemes.ts";
 import {
+  applyDecline,
   type CaseTraits,
   caseRows,
   codeFeatureIndex,
   createFeatureIndexer,
-  declineFeaturesOf,
   newPaymentRecord,
   type PaymentRecord,
   standingOf,
@@ -16,7 +16,6 @@ import {
   newCasePosterior,
   newCustomerPosterior,
 } from "./learned/case-posterior.ts";
-import { applyDecline } from "./learned/decline-features.ts";
 import type { LearnedModel } from "./learned/learned-model.ts";
 import type { Reason } from "./learned/model-layout.ts";
 import { observeFirstCharge, observeOtherInvoice, observeRetry } from "./learned/observe.ts";
@@ -85,10 +84,7 @@ export function inferPosterior(
     } else if (ownCase?.isOpen) {
       observeRetry(model, customer, ownCase.posterior, at, reason);
       if (!charge.approved)
-        applyDecline(
-          ownCase.posterior,
-          declineFeaturesOf(codeOf(history, invoice.charges[0]!), codeOf(history, charge)),
-        );
+        applyDecline(ownCase.posterior, codeOf(history, invoice.charges[0]!), codeOf(history, charge));
       else {
         ownCase.isOpen = false;
         past.unpaid--;

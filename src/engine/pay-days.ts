@@ -1,4 +1,6 @@
-import { addDays, type LocalDay } from "./local-time.ts";
+import { DAY_MS } from "../domain/durations.ts";
+import { isPostedOnDate, workingDayOfMonth } from "./learned/pay-cycles.ts";
+import type { LocalDay } from "./local-time.ts";
 
 export interface PayDay {
   /** Completes "… is a likely pay day: …". */
@@ -31,34 +33,16 @@ const FIFTH_BUSINESS_DAY = new Set(["BR"]);
  * ignored.
  */
 export function findPayDay(day: LocalDay, country: string | null): PayDay | null {
-  if (isWeekend(day)) return null;
-  if (daysToMonthEnd(day) <= daysOffAfter(day)) return { words: "the last business day of the month", weight: 3 };
+  const dayNumber = Date.UTC(day.year, day.month - 1, day.day) / DAY_MS;
+  const isPostedFor = (date: number) => isPostedOnDate(date)(dayNumber);
+  if (isPostedFor(31)) return { words: "the last business day of the month", weight: 3 };
   const usualDates = country === null ? [] : (USUAL_PAY_DATES[country] ?? []);
-  for (const date of usualDates) if (isPostedFor(day, date)) return { words: `wages of the ${date}th`, weight: 3 };
-  if (country !== null && FIFTH_BUSINESS_DAY.has(country) && businessDayOfMonth(day) === 5)
+  for (const date of usualDates) if (isPostedFor(date)) return { words: `wages of the ${date}th`, weight: 3 };
+  if (country !== null && FIFTH_BUSINESS_DAY.has(country) && workingDayOfMonth(dayNumber) === 5)
     return { words: "the fifth business day of the month", weight: 3 };
   for (const date of USUAL_PAY_DATES_EVERYWHERE)
-    if (isPostedFor(day, date)) return { words: date === 1 ? "the first of the month" : `the ${date}th`, weight: 2 };
+    if (isPostedFor(date)) return { words: date === 1 ? "the first of the month" : `the ${date}th`, weight: 2 };
   if (day.weekday === 5 && country !== null && PAID_ON_FRIDAYS.has(country))
     return { words: "weekly wages come on Fridays", weight: 1 };
   return null;
-}
-
-const isWeekend = (day: LocalDay) => day.weekday === 0 || day.weekday === 6;
-
-const daysOffAfter = (day: LocalDay) => (day.weekday === 5 ? 2 : 0);
-
-const daysInMonth = (day: LocalDay) => new Date(Date.UTC(day.year, day.month, 0)).getUTCDate();
-const daysToMonthEnd = (day: LocalDay) => daysInMonth(day) - day.day;
-
-/** Or the business day before, if the date is on a weekend. */
-function isPostedFor(day: LocalDay, date: number) {
-  for (let days = 0; days <= daysOffAfter(day); days++) if (addDays(day, days).day === date) return true;
-  return false;
-}
-
-function businessDayOfMonth(day: LocalDay) {
-  let count = 0;
-  for (let date = 1; date <= day.day; date++) if (!isWeekend(addDays(day, date - day.day))) count++;
-  return count;
 }

@@ -116,17 +116,14 @@ test("the plan is nearly as good as the best of all plans in small worlds", () =
 test("no retry of a plan has a higher value elsewhere between its neighbors", () => {
   const worthAt = (at: number) => 1 - (0.004 * at) / DAY;
   let most = 0;
-  let moved = 0;
   for (let seed = 1; seed <= 200; seed++) {
     const world = smallWorld(24, seed);
-    const { slots, expectedValue: value, grown } = planRetries(world, 5, { valueAt: worthAt, cost: 0.02 });
-    if ([...grown].sort((a, b) => a - b).join() !== slots.join()) moved++;
+    const { slots, expectedValue: value } = planRetries(world, 5, { valueAt: worthAt, cost: 0.02 });
     for (let n = 0; n < slots.length; n++)
       for (let slot = (slots[n - 1] ?? -1) + 1; slot < (slots[n + 1] ?? 24); slot++)
         most = Math.max(most, expectedValue(world, slots.with(n, slot), 0.02, worthAt) - value);
   }
   assert.ok(most < 0.004, `${most}`);
-  assert.ok(moved > 20, `${moved}`);
 });
 
 test("the value of another next retry is that of the plan with this retry as its first", () => {

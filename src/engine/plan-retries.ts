@@ -28,8 +28,8 @@ export interface RetryPlan {
   picked: readonly number[];
   limits: readonly PlanLimit[];
   apartMs: number;
-  /** In the order of addition, before moves. */
-  grown: readonly number[];
+  /** -1: none. */
+  excludedSlot: number;
 }
 
 /** A second round follows a large gain. */
@@ -64,30 +64,14 @@ export function planRetries(
   const gains = new Float64Array(picked.length);
   const evaluationOrder = new Int32Array(picked.length);
   for (let index = 0; index < evaluationOrder.length; index++) evaluationOrder[index] = index;
-  const grown: number[] = [];
   let value = 0;
-  while (grown.length < length) {
+  while (evaluator.retryCount < length) {
     // A second retry is scored differently, so earlier gains say nothing about it.
-    const slot = findBestAddition(evaluator, picked, value, gains, evaluationOrder, grown.length > 1);
+    const slot = findBestAddition(evaluator, picked, value, gains, evaluationOrder, evaluator.retryCount > 1);
     if (slot < 0) break;
-    grown.push(slot);
     value = insertRetry(evaluator, findInsertPosition(evaluator, slot), slot);
   }
-  return { ...improvePlan(evaluator, picked, value), picked, limits, apartMs, grown };
-}
-
-/** `planRetries` adds the same slots whatever the maximum. */
-export function planFewerRetries(
-  forecast: Forecast,
-  retryCount: number,
-  retryValue: RetryValue,
-  plan: RetryPlan,
-): RetryPlan {
-  const { picked, limits, apartMs } = plan;
-  const grown = plan.grown.slice(0, retryCount);
-  const evaluator = createPlanEvaluator(forecast, retryValue, grown.length, limits, apartMs);
-  const value = grown.reduce((_, slot) => insertRetry(evaluator, findInsertPosition(evaluator, slot), slot), 0);
-  return { ...improvePlan(evaluator, picked, value), picked, limits, apartMs, grown };
+  return { ...improvePlan(evaluator, picked, value), picked, limits, apartMs, excludedSlot };
 }
 
 function improvePlan(

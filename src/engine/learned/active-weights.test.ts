@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fillColumnsAt, writeRetryWeights } from "./active-weights.ts";
+import { applyDecline } from "../case-features.ts";
+import { columnsAt, writeRetryWeights } from "./active-weights.ts";
 import { type CasePosterior, newCasePosterior, newCustomerPosterior } from "./case-posterior.ts";
-import { applyDecline } from "./decline-features.ts";
 import { buildForecast } from "./forecast.ts";
 import { type LearnedModel, newLearnedModel } from "./learned-model.ts";
 import {
@@ -124,11 +124,10 @@ test("a case's attributes have their own times, learned apart from other attribu
 
 test("the effect of a retry's decline code is learned apart from the case's first code", () => {
   const model = newLearnedModel();
-  const declined = (code: string) => ({ name: featureIndex(`rthen:05:${code}`), row: rowStart("code", code) });
   const after = (code: string) => {
     const posterior = buildPosterior(model, Int32Array.of(rowStart("country", "SE"), rowStart("code", "05")), "LIMIT");
     observeRetry(model, newSwedishCustomer(model), posterior, FAILED_AT + DAY, "LIMIT");
-    applyDecline(posterior, declined(code));
+    applyDecline(posterior, "05", code);
     return posterior;
   };
   const chance = (code: string, days: number) => chanceOf(model, after(code), FAILED_AT + days * DAY);
@@ -198,6 +197,6 @@ test("a debit is treated like a card charged on the morning of the booking day",
   const chance = (posterior: CasePosterior, time: number) => buildForecast(model, posterior, [time]).chances[0]!;
   assert.equal(chance(debit, askedAt), chance(card, morning(askedAt)));
   assert.notEqual(chance(debit, askedAt), chance(card, askedAt));
-  const ofDebit = fillColumnsAt(debit, askedAt).slice(1, 3);
-  assert.deepEqual(ofDebit, fillColumnsAt(card, morning(askedAt)).slice(1, 3), "weekday and date of its rows");
+  const ofDebit = columnsAt(debit, askedAt).slice(1, 3);
+  assert.deepEqual(ofDebit, columnsAt(card, morning(askedAt)).slice(1, 3), "weekday and date of its rows");
 });

@@ -4,11 +4,14 @@ import { dayOfMonth, weekdayOf } from "./local-days.ts";
 import {
   attemptsWeight,
   COLUMN_GROUPS,
+  COLUMN_STARTS,
   classOf,
   dateCellWeight,
   dateWeight,
+  dayPartColumn,
+  elapsedBin,
   elapsedWeight,
-  fillColumns,
+  gapBin,
   gapWeight,
   hourWeight,
   otherInvoiceWeight,
@@ -51,20 +54,15 @@ export function writeHistoryWeights(posterior: CasePosterior, at: number, target
 }
 
 /** The same in each row. */
-export function fillColumnsAt(posterior: CasePosterior, at: number): Int32Array {
-  const day = settlementDay(posterior.clock, at);
-  const columns = new Int32Array(COLUMN_GROUPS);
-  fillColumns(
-    {
-      hour: settlementHour(posterior.clock, at),
-      weekday: weekdayOf(day),
-      date: dayOfMonth(day),
-      elapsedMs: at - posterior.firstFailedAt,
-      gapMs: at - posterior.lastTriedAt,
-    },
-    columns,
+export function columnsAt({ clock, firstFailedAt, lastTriedAt }: CasePosterior, at: number): Int32Array {
+  const day = settlementDay(clock, at);
+  return Int32Array.of(
+    dayPartColumn(settlementHour(clock, at)),
+    COLUMN_STARTS.weekday + weekdayOf(day),
+    COLUMN_STARTS.date + dayOfMonth(day) - 1,
+    COLUMN_STARTS.elapsed + elapsedBin(at - firstFailedAt),
+    COLUMN_STARTS.gap + gapBin(at - lastTriedAt),
   );
-  return columns;
 }
 
 /** @returns how many were written */
@@ -76,21 +74,17 @@ export function writeCaseWeights({ reason, features, laterCodeFeature }: CasePos
   return 2 + features.length;
 }
 
-/** @returns the index after the last one */
-export function writeTimeWeights(posterior: CasePosterior, at: number, target: Int32Array, start: number): number {
-  const end = writeCalendarWeights(classOf(posterior.reason), posterior.clock, at, target, start);
-  let count = writeHistoryWeights(posterior, at, target, end);
-  const columns = fillColumnsAt(posterior, at);
-  const { rows } = posterior;
-  for (let row = 0; row < rows.length; row++)
-    for (let group = 0; group < COLUMN_GROUPS; group++) target[count++] = rows[row]! + columns[group]!;
-  return count;
-}
-
 /**
  * All weights in a retry's score except the hypothesis's.
  *
  * @returns how many were written
  */
-export const writeRetryWeights = (posterior: CasePosterior, at: number, target: Int32Array): number =>
-  writeTimeWeights(posterior, at, target, writeCaseWeights(posterior, target));
+export function writeRetryWeights(posterior: CasePosterior, at: number, target: Int32Array): number {
+  const { reason, clock, rows } = posterior;
+  const end = writeCalendarWeights(classOf(reason), clock, at, target, writeCaseWeights(posterior, target));
+  let count = writeHistoryWeights(posterior, at, target, end);
+  const columns = columnsAt(posterior, at);
+  for (let row = 0; row < rows.length; row++)
+    for (let group = 0; group < COLUMN_GROUPS; group++) target[count++] = rows[row]! + columns[group]!;
+  return count;
+}

@@ -17,7 +17,6 @@ import { cycleChances, type LearnedModel, shiftIndex } from "./learned-model.ts"
 import {
   anyDayWeight,
   classOf,
-  FRESH_TO_SAME_OFFSET,
   MAX_WEEK_ATTEMPTS,
   PAID_BETWEEN,
   type Reason,
@@ -26,8 +25,7 @@ import {
   sincePayCell,
   WEIGHT_STARTS,
 } from "./model-layout.ts";
-import { normalCdf } from "./normal-distribution.ts";
-import { CYCLE_COUNT, CYCLE_KINDS, daysSincePay, KIND_BY_CYCLE } from "./pay-cycles.ts";
+import { CYCLE_COUNT, daysSincePay, KIND_BY_CYCLE } from "./pay-cycles.ts";
 import { type BankClock, settlementDay, settlementHour } from "./settlement.ts";
 
 /** "Never short of money" among a first charge's hypotheses. */
@@ -80,16 +78,10 @@ export interface CasePosterior {
   holdsEnd: Float64Array;
 }
 
-export interface CaseFacts {
-  reason: Reason;
+export interface CaseFacts
+  extends Pick<CasePosterior, "reason" | "standing" | "features" | "codeFeature" | "rows" | "clock" | "recent"> {
   /** As reported. */
   code: string | null;
-  /** One of STANDINGS. */
-  standing: number;
-  features: Int32Array;
-  codeFeature: number;
-  rows: Int32Array;
-  clock: BankClock;
   failedAt: number;
   /** On the card in the week before, including the failed one. */
   recent: number[];
@@ -135,30 +127,26 @@ function kindChancesOf(model: LearnedModel, reason: Reason, code: number | null,
 export const latestAttempts = (attempts: readonly number[]) => attempts.slice(-MAX_WEEK_ATTEMPTS);
 
 export function newCasePosterior(model: LearnedModel, customer: CustomerPosterior, facts: CaseFacts): CasePosterior {
-  const row = facts.code === null ? null : codeRow(facts.code);
+  const { code, failedAt, ...known } = facts;
+  const row = code === null ? null : codeRow(code);
   const kinds = kindChancesOf(model, facts.reason, row, facts.features);
   const shares = new Float64Array(HYPOTHESIS_COUNT);
   for (let c = 0; c < CYCLE_COUNT; c++) shares[c] = kinds[KIND_CYCLE]! * customer.cycles[c]!;
   for (let e = CYCLE_COUNT; e < HYPOTHESIS_COUNT; e++) shares[e] = kinds[kindOf(e)]!;
   return {
-    reason: facts.reason,
+    ...known,
     firstReason: facts.reason,
     codeRow: row,
-    standing: facts.standing,
-    features: facts.features,
-    codeFeature: facts.codeFeature,
     laterCodeFeature: null,
-    rows: facts.rows,
-    dateCells: computeDateCells(customer.charges, facts.failedAt),
-    clock: facts.clock,
-    firstFailedAt: facts.failedAt,
-    lastTriedAt: facts.failedAt,
+    dateCells: computeDateCells(customer.charges, failedAt),
+    firstFailedAt: failedAt,
+    lastTriedAt: failedAt,
     retryCount: 0,
     recent: latestAttempts(facts.recent.toSorted((a, b) => a - b)),
     otherCharge: null,
     shares,
     cyclesBefore: customer.cycles.slice(),
-    holdsEnd: holdEnds(facts.failedAt, facts.clock.offsetMs),
+    holdsEnd: holdEnds(failedAt, facts.clock.offsetMs),
   };
 }
 
@@ -176,9 +164,6 @@ export function cycleShares({ shares, cyclesBefore }: CasePosterior, cycles: Flo
   return cycles;
 }
 
-const firstCells = (standing: number, between: number) =>
-  CYCLE_KINDS.map((_, kind) => sincePayCell(standing, between, kind, 0));
-
 /** @param cells  HYPOTHESIS_COUNT numbers */
 export function fillRetryCells(posterior: CasePosterior, at: number, cells: Int32Array) {
   const day = settlementDay(posterior.clock, at);
@@ -186,56 +171,21 @@ export function fillRetryCells(posterior: CasePosterior, at: number, cells: Int3
   const pay = daysSincePay(day);
   const lastPay = daysSincePay(lastDay);
   const bins = sincePayBins(settlementHour(posterior.clock, at));
-  const firstCellByCycleKind = firstCells(posterior.standing, PAID_BETWEEN.fresh);
   for (let c = 0; c < CYCLE_COUNT; c++) {
     const since = pay.row[pay.from + c]!;
     const isSame = day - since === lastDay - lastPay.row[lastPay.from + c]!;
-    cells[c] = firstCellByCycleKind[KIND_BY_CYCLE[c]!]! + bins[since]! + (isSame ? FRESH_TO_SAME_OFFSET : 0);
+    const between = isSame ? PAID_BETWEEN.same : PAID_BETWEEN.fresh;
+    cells[c] = sincePayCell(posterior.standing, between, KIND_BY_CYCLE[c]!, bins[since]!);
   }
-  const others = computeOtherEffectCells(posterior, at);
-  for (let e = CYCLE_COUNT; e < HYPOTHESIS_COUNT; e++) cells[e] = others[otherEffectOf(posterior, e, at)]!;
+  for (let e = CYCLE_COUNT; e < HYPOTHESIS_COUNT; e++) cells[e] = otherCell(posterior, e, at);
 }
 
-const OTHER_EFFECT = { before: 0, after: 1, anyDay: 2, never: 3 } as const;
-
-export const otherEffectOf = ({ holdsEnd }: CasePosterior, explanation: number, at: number): number =>
-  explanation === NEVER_HYPOTHESIS
-    ? OTHER_EFFECT.never
-    : explanation === ANY_DAY_HYPOTHESIS
-      ? OTHER_EFFECT.anyDay
-      : at >= holdsEnd[explanation - FIRST_HOLD]!
-        ? OTHER_EFFECT.after
-        : OTHER_EFFECT.before;
-
-/** In `OTHER_EFFECT` order. */
-function computeOtherEffectCells(
-  { reason, lastTriedAt }: CasePosterior,
-  at: number,
-): [before: number, after: number, anyDay: number, never: number] {
+/** The cell of a hypothesis that is not about pay. */
+export function otherCell({ reason, lastTriedAt, holdsEnd }: CasePosterior, hypothesis: number, at: number): number {
+  if (hypothesis === NEVER_HYPOTHESIS) return WEIGHT_STARTS.never;
   const classIndex = classOf(reason);
-  return [
-    WEIGHT_STARTS.before + classIndex,
-    WEIGHT_STARTS.after + classIndex,
-    anyDayWeight(classIndex, at - lastTriedAt),
-    WEIGHT_STARTS.never,
-  ];
-}
-
-/** In `OTHER_EFFECT` order. */
-export function computeOtherEffectChances(
-  { mean }: LearnedModel,
-  posterior: CasePosterior,
-  at: number,
-  score: number,
-  scale: number,
-): number[] {
-  const [before, after, anyDay, never] = computeOtherEffectCells(posterior, at);
-  return [
-    normalCdf((score + mean[before]!) * scale),
-    normalCdf((score + mean[after]!) * scale),
-    normalCdf((score + mean[anyDay]!) * scale),
-    normalCdf((score + mean[never]!) * scale),
-  ];
+  if (hypothesis === ANY_DAY_HYPOTHESIS) return anyDayWeight(classIndex, at - lastTriedAt);
+  return (at < holdsEnd[hypothesis - FIRST_HOLD]! ? WEIGHT_STARTS.before : WEIGHT_STARTS.after) + classIndex;
 }
 
 /** For each cycle and for "never short of money". */
@@ -243,7 +193,7 @@ export function fillFirstChargeCells(clock: BankClock, at: number, cells: Int32A
   const day = settlementDay(clock, at);
   const { row, from } = daysSincePay(day);
   const bins = sincePayBins(settlementHour(clock, at));
-  const firstCellByCycleKind = firstCells(STANDINGS.between, PAID_BETWEEN.first);
-  for (let c = 0; c < CYCLE_COUNT; c++) cells[c] = firstCellByCycleKind[KIND_BY_CYCLE[c]!]! + bins[row[from + c]!]!;
+  for (let c = 0; c < CYCLE_COUNT; c++)
+    cells[c] = sincePayCell(STANDINGS.between, PAID_BETWEEN.first, KIND_BY_CYCLE[c]!, bins[row[from + c]!]!);
   cells[AMPLE_FUNDS] = WEIGHT_STARTS.ample;
 }

@@ -1,6 +1,6 @@
 import { DAY_MS } from "../../domain/durations.ts";
-import { fillColumnsAt, writeCalendarWeights, writeCaseWeights, writeHistoryWeights } from "./active-weights.ts";
-import { type CasePosterior, computeOtherEffectChances, otherEffectOf } from "./case-posterior.ts";
+import { columnsAt, writeCalendarWeights, writeCaseWeights, writeHistoryWeights } from "./active-weights.ts";
+import { type CasePosterior, otherCell } from "./case-posterior.ts";
 import { NEVER_HYPOTHESIS } from "./hypotheses.ts";
 import type { LearnedModel } from "./learned-model.ts";
 import {
@@ -44,10 +44,6 @@ export interface Forecast {
   isLatest(): boolean;
 }
 
-const MAX_DAYS = 370;
-/** Every fourth hour of the first day, two on each later one, and the last. */
-const MAX_SLOTS = 2 * MAX_DAYS + 8;
-
 /** Leaves out cycles below this share among all cycles, and other passing causes below it among all but "never". */
 const MIN_SHARE = 0.006;
 /** Between later retries. */
@@ -68,15 +64,13 @@ interface ForecastInput {
   cells: Int32Array;
 }
 
-/** @param slots  earliest first; at most two a day over a year */
+/** @param slots  earliest first */
 export function buildForecast(model: LearnedModel, posterior: CasePosterior, slots: readonly number[]): Forecast {
   const { mean } = model;
   const lastDay = settlementDay(posterior.clock, posterior.lastTriedAt);
   const end = settlementDay(posterior.clock, slots.at(-1) ?? posterior.lastTriedAt);
   const { likelyIndices, shares, cycles } = selectLikely(posterior, lastDay, end);
   const width = likelyIndices.length;
-  if (slots.length > MAX_SLOTS)
-    throw new RangeError(`${slots.length} slots, and at most ${MAX_SLOTS} can be looked at`);
   const { workspace } = model;
   const { nextChances, laterChances, paidOn, cycleCells } = getForecastTables(workspace, slots.length * width);
   const forecastNumber = ++workspace.forecastCount;
@@ -108,9 +102,8 @@ export function buildForecast(model: LearnedModel, posterior: CasePosterior, slo
       nextChances[cellIndex] = p;
       chance += shares[k]! * p;
     }
-    const others = computeOtherEffectChances(model, posterior, at, score, scale);
     for (let k = cycles; k < width; k++, cellIndex++) {
-      const p = others[otherEffectOf(posterior, likelyIndices[k]!, at)]!;
+      const p = normalCdf((score + mean[otherCell(posterior, likelyIndices[k]!, at)]!) * scale);
       paidOn[cellIndex] = 0;
       nextChances[cellIndex] = p;
       chance += shares[k]! * p;
@@ -169,10 +162,10 @@ function fillLaterChances(
     laterChances[2 * cellIndex + 1] = normalCdf((score + mean[cell]!) * scale);
   }
   const at = slots[slot]!;
-  const others = computeOtherEffectChances(model, posterior, at, score, scale);
-  for (let k = cycles; k < width; k++, cellIndex++)
-    laterChances[2 * cellIndex] = laterChances[2 * cellIndex + 1] =
-      others[otherEffectOf(posterior, likelyIndices[k]!, at)]!;
+  for (let k = cycles; k < width; k++, cellIndex++) {
+    const p = normalCdf((score + mean[otherCell(posterior, likelyIndices[k]!, at)]!) * scale);
+    laterChances[2 * cellIndex] = laterChances[2 * cellIndex + 1] = p;
+  }
 }
 
 function scoreSlots({ mean, variance }: LearnedModel, posterior: CasePosterior, slots: readonly number[]) {
@@ -208,7 +201,7 @@ function scoreSlots({ mean, variance }: LearnedModel, posterior: CasePosterior, 
       score += mean[weightIndices[n]!]!;
       spread += variance[weightIndices[n]!]!;
     }
-    const columns = fillColumnsAt(posterior, at);
+    const columns = columnsAt(posterior, at);
     for (let n = 0; n < columns.length; n++) {
       score += rowScores[columns[n]!]!;
       spread += rowSpreads[columns[n]!]!;

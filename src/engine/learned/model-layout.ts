@@ -45,24 +45,12 @@ export const SETTLED_HOUR = 24;
  * The pay day in four parts, then days 1, 2, 3, 4-5, 6-7, 8-10, 11-14, 15-20, 21 and more. Settled charges fall in the morning.
  */
 export const SINCE_PAY_BINS = 13;
-const BIN_BY_DAYS_SINCE_PAY = Uint8Array.from({ length: 64 }, (_, days) =>
+const sincePayBinBuffer = Int32Array.from({ length: MAX_CYCLE_DAYS + 1 }, (_, days) =>
   days <= 3 ? days + 3 : days <= 5 ? 7 : days <= 7 ? 8 : days <= 10 ? 9 : days <= 14 ? 10 : days <= 20 ? 11 : 12,
 );
-const sincePayBin = (days: number, hour: number) =>
-  days > 0
-    ? BIN_BY_DAYS_SINCE_PAY[Math.min(days, 63)]!
-    : hour < 6
-      ? 0
-      : hour < 10 || hour === SETTLED_HOUR
-        ? 1
-        : hour < 16
-          ? 2
-          : 3;
-
-const sincePayBinBuffer = Int32Array.from({ length: MAX_CYCLE_DAYS + 1 }, (_, days) => sincePayBin(days, 0));
 /** Up to MAX_CYCLE_DAYS. The next call overwrites the result. */
 export function sincePayBins(hour: number): Int32Array {
-  sincePayBinBuffer[0] = sincePayBin(0, hour);
+  sincePayBinBuffer[0] = hour < 6 ? 0 : hour < 10 || hour === SETTLED_HOUR ? 1 : hour < 16 ? 2 : 3;
   return sincePayBinBuffer;
 }
 
@@ -228,23 +216,6 @@ export function withCodeRow(rows: Int32Array, row: number): Int32Array {
 
 export const dayPartColumn = (hour: number) => COLUMN_STARTS.dayPart + (hour >> 2);
 
-/** `date`: 1 to 31. */
-interface RowTime {
-  hour: number;
-  weekday: number;
-  date: number;
-  elapsedMs: number;
-  gapMs: number;
-}
-
-export function fillColumns(time: RowTime, columns: Int32Array) {
-  columns[0] = dayPartColumn(time.hour);
-  columns[1] = COLUMN_STARTS.weekday + time.weekday;
-  columns[2] = COLUMN_STARTS.date + time.date - 1;
-  columns[3] = COLUMN_STARTS.elapsed + elapsedBin(time.elapsedMs);
-  columns[4] = COLUMN_STARTS.gap + gapBin(time.gapMs);
-}
-
 function findBin(value: number, edges: readonly number[]) {
   let bin = 0;
   while (bin < edges.length && value >= edges[bin]!) bin++;
@@ -257,7 +228,7 @@ export const elapsedWeight = (classIndex: number, ms: number) =>
   WEIGHT_STARTS.elapsed + classIndex * ELAPSED_BINS + elapsedBin(ms);
 
 const GAP_EDGES = [3, 9, 18, 36, 72, 120, 216].map((hours) => hours * HOUR_MS);
-const gapBin = (ms: number) => findBin(ms, GAP_EDGES);
+export const gapBin = (ms: number) => findBin(ms, GAP_EDGES);
 export const gapWeight = (classIndex: number, ms: number) => WEIGHT_STARTS.gap + classIndex * GAP_BINS + gapBin(ms);
 
 export const attemptsWeight = (classIndex: number, retryCount: number) =>

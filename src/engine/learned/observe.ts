@@ -1,31 +1,21 @@
-import { writeCalendarWeights, writeCaseWeights, writeRetryWeights, writeTimeWeights } from "./active-weights.ts";
+import { writeCalendarWeights, writeRetryWeights } from "./active-weights.ts";
 import {
   AMPLE_FUNDS,
   type CasePosterior,
   type CustomerPosterior,
-  computeOtherEffectChances,
   cycleShares,
   fillFirstChargeCells,
   fillRetryCells,
   latestAttempts,
-  otherEffectOf,
 } from "./case-posterior.ts";
 import { isAboutAccount, recordCharge } from "./date-outcomes.ts";
 import { HYPOTHESIS_COUNT, KIND_COUNT, kindOf, reasonRow } from "./hypotheses.ts";
 import type { LearnedModel } from "./learned-model.ts";
-import {
-  FRESH_TO_SAME_OFFSET,
-  PAID_BETWEEN,
-  REASONS,
-  type Reason,
-  sincePayBins,
-  sincePayCell,
-  WEIGHT_STARTS,
-} from "./model-layout.ts";
+import { REASONS, type Reason, WEIGHT_STARTS } from "./model-layout.ts";
 import { normalCdf } from "./normal-distribution.ts";
-import { CYCLE_COUNT, daysSincePay, KIND_BY_CYCLE } from "./pay-cycles.ts";
-import { type BankClock, settlementDay, settlementHour } from "./settlement.ts";
-import { type Observation, PAY_CELL_COUNT } from "./workspace.ts";
+import { CYCLE_COUNT } from "./pay-cycles.ts";
+import { type BankClock, settlementDay } from "./settlement.ts";
+import type { Observation } from "./workspace.ts";
 
 /** Back toward the country's pay cycles, per outcome: people change jobs. */
 const FORGET_RATE = 0.004;
@@ -48,19 +38,10 @@ function fillObservation(observation: Observation, posterior: CasePosterior, at:
   fillRetryCells(posterior, at, observation.cells);
 }
 
-interface SharedScore {
-  score: number;
-  spread: number;
-}
-
-const NO_SCORE: SharedScore = { score: 0, spread: CELL_VARIANCE };
-
-function addWeights(
-  { mean, variance, workspace }: LearnedModel,
-  { score, spread }: SharedScore,
-  count: number,
-): SharedScore {
-  const { indices } = workspace.observation;
+function sumWeights({ mean, variance, workspace }: LearnedModel): { score: number; spread: number } {
+  const { indices, count } = workspace.observation;
+  let score = 0;
+  let spread = CELL_VARIANCE;
   for (let n = 0; n < count; n++) {
     score += mean[indices[n]!]!;
     spread += variance[indices[n]!]!;
@@ -75,61 +56,24 @@ function addWeights(
  */
 export const uncertaintyScale = (spread: number) => 1 / Math.sqrt(1 + spread);
 
-/** Relative to the standing's first cell. */
-const firstCellByCycle = Uint8Array.from(
-  KIND_BY_CYCLE,
-  (kind) => sincePayCell(0, 0, kind, 0) - sincePayCell(0, 0, 0, 0),
-);
-
 /**
  * Approval probability before calibration, as `observeRetry` returns and calibration learns from. A forecast does not do: it
  * leaves out unlikely hypotheses.
  */
-export function createChanceFunction(model: LearnedModel, posterior: CasePosterior): (at: number) => number {
-  const { shares, clock, lastTriedAt } = posterior;
-  const lastDay = settlementDay(clock, lastTriedAt);
-  const then = daysSincePay(lastDay);
-  const lastPaidOn = new Int32Array(CYCLE_COUNT);
-  for (let c = 0; c < CYCLE_COUNT; c++) lastPaidOn[c] = lastDay - then.row[then.from + c]!;
-  const ofCase = addWeights(model, NO_SCORE, writeCaseWeights(posterior, model.workspace.observation.indices));
-  let sum = 0;
-  for (let e = 0; e < HYPOTHESIS_COUNT; e++) sum += shares[e]!;
-  return (at) => weightedChance(model, posterior, ofCase, lastPaidOn, at) / sum;
-}
-
-/** Times the sum of all shares. */
-function weightedChance(
-  model: LearnedModel,
-  posterior: CasePosterior,
-  ofCase: SharedScore,
-  lastPaidOn: Int32Array,
-  at: number,
-): number {
+export function chanceOf(model: LearnedModel, posterior: CasePosterior, at: number): number {
   const { mean, workspace } = model;
-  const { chanceByCell, observation } = workspace;
-  const { shares } = posterior;
-  const otherCount = addWeights(model, ofCase, writeTimeWeights(posterior, at, observation.indices, 0));
-  const { score } = otherCount;
-  const scale = uncertaintyScale(otherCount.spread);
-  const firstCell = sincePayCell(posterior.standing, PAID_BETWEEN.fresh, 0, 0);
-  for (let cell = 0; cell < PAY_CELL_COUNT; cell++)
-    chanceByCell[cell] = normalCdf((score + mean[firstCell + cell]!) * scale);
-  const day = settlementDay(posterior.clock, at);
-  const bins = sincePayBins(settlementHour(posterior.clock, at));
-  const { row, from } = daysSincePay(day);
+  const { cells } = workspace.observation;
+  fillObservation(workspace.observation, posterior, at);
+  const { score, spread } = sumWeights(model);
+  const scale = uncertaintyScale(spread);
   let chance = 0;
-  for (let c = 0; c < CYCLE_COUNT; c++) {
-    const since = row[from + c]!;
-    const isSame = day - since === lastPaidOn[c];
-    chance += shares[c]! * chanceByCell[firstCellByCycle[c]! + bins[since]! + (isSame ? FRESH_TO_SAME_OFFSET : 0)]!;
+  let sum = 0;
+  for (let e = 0; e < HYPOTHESIS_COUNT; e++) {
+    chance += posterior.shares[e]! * normalCdf((score + mean[cells[e]!]!) * scale);
+    sum += posterior.shares[e]!;
   }
-  const others = computeOtherEffectChances(model, posterior, at, score, scale);
-  for (let e = CYCLE_COUNT; e < HYPOTHESIS_COUNT; e++) chance += shares[e]! * others[otherEffectOf(posterior, e, at)]!;
-  return chance;
+  return chance / sum;
 }
-
-export const chanceOf = (model: LearnedModel, posterior: CasePosterior, at: number) =>
-  createChanceFunction(model, posterior)(at);
 
 /**
  * @param shares  replaced by the posterior
@@ -138,13 +82,13 @@ export const chanceOf = (model: LearnedModel, posterior: CasePosterior, at: numb
 function updateShares(model: LearnedModel, shares: Float64Array, explanations: number, approved: boolean): number {
   const { observation } = model.workspace;
   const { cells, scores } = observation;
-  const count = addWeights(model, NO_SCORE, observation.count);
-  const scale = uncertaintyScale(count.spread);
+  const { score: sharedScore, spread } = sumWeights(model);
+  const scale = uncertaintyScale(spread);
   const sign = approved ? 1 : -1;
   let total = 0;
   let sum = 0;
   for (let e = 0; e < explanations; e++) {
-    const score = sign * (count.score + model.mean[cells[e]!]!) * scale;
+    const score = sign * (sharedScore + model.mean[cells[e]!]!) * scale;
     scores[e] = score;
     sum += shares[e]!;
     shares[e]! *= Math.max(normalCdf(score), MIN_CHANCE);

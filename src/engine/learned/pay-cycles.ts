@@ -89,8 +89,8 @@ export const PAY_CYCLES: readonly PayCycle[] = [
 export const CYCLE_COUNT = PAY_CYCLES.length;
 export const KIND_BY_CYCLE = Uint8Array.from(PAY_CYCLES, ({ kind }) => kind);
 
-/** Friday if the date is on a weekend; the month's last day if it is past its end. */
-function isPostedOnDate(date: number) {
+/** Friday if the date is on a weekend; the month's last day if it is past its end. Days are counted since 1970. */
+export function isPostedOnDate(date: number) {
   return (day: number) => {
     const weekday = weekdayOf(day);
     if (weekday === 0 || weekday === 6) return false;
@@ -108,7 +108,8 @@ function isOnEither(a: (day: number) => boolean, b: (day: number) => boolean) {
   return (day: number) => a(day) || b(day);
 }
 
-function workingDayOfMonth(day: number) {
+/** 0 on weekends. */
+export function workingDayOfMonth(day: number) {
   if (weekdayOf(day) === 0 || weekdayOf(day) === 6) return 0;
   let count = 0;
   for (let n = day - dayOfMonth(day) + 1; n <= day; n++) if (weekdayOf(n) !== 0 && weekdayOf(n) !== 6) count++;

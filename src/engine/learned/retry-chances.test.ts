@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createRandom } from "../../../lab/experiments/random-numbers.ts";
-import { writeRetryWeights } from "./active-weights.ts";
-import { type CasePosterior, fillRetryCells, newCasePosterior, newCustomerPosterior } from "./case-posterior.ts";
-import { applyDecline } from "./decline-features.ts";
+import { applyDecline } from "../case-features.ts";
+import { type CasePosterior, newCasePosterior, newCustomerPosterior } from "./case-posterior.ts";
 import { buildForecast } from "./forecast.ts";
 import { HYPOTHESIS_COUNT, NEVER_HYPOTHESIS } from "./hypotheses.ts";
 import { newLearnedModel } from "./learned-model.ts";
 import { featureIndex, REASONS, rowStart, STANDINGS, WEIGHT_STARTS } from "./model-layout.ts";
-import { normalCdf } from "./normal-distribution.ts";
-import { createChanceFunction, observeRetry } from "./observe.ts";
+import { chanceOf, observeRetry } from "./observe.ts";
 import { IMMEDIATE } from "./settlement.ts";
 
 const HOUR = 3_600_000;
@@ -41,41 +39,10 @@ function buildRandomPosterior(): CasePosterior {
   for (let retries = pickAny([0, 1, 3]), at = failedAt; retries > 0; retries--) {
     at += Math.ceil(random() * 200) * HOUR;
     observeRetry(model, customer, posterior, at, reason);
-    applyDecline(posterior, {
-      name: pickAny([null, featureIndex(`rthen:51:${retries}`)]),
-      row: pickAny([null, rowStart("code", "61")]),
-    });
+    applyDecline(posterior, "51", pickAny([null, "51", "61"]));
   }
   return posterior;
 }
-
-const cells = new Int32Array(HYPOTHESIS_COUNT);
-const indices = new Int32Array(96);
-
-test("a probability is the sum over all hypotheses, each with the weight that it adds, to the last bit", () => {
-  for (let n = 0; n < 200; n++) {
-    const posterior = buildRandomPosterior();
-    const chanceAt = createChanceFunction(model, posterior);
-    for (const hours of [1, 5, 30, 100, 500]) {
-      const at = posterior.lastTriedAt + hours * HOUR;
-      const count = writeRetryWeights(posterior, at, indices);
-      let score = 0;
-      let spread = 0.02;
-      for (const index of indices.subarray(0, count)) {
-        score += model.mean[index]!;
-        spread += model.variance[index]!;
-      }
-      fillRetryCells(posterior, at, cells);
-      let chance = 0;
-      let sum = 0;
-      for (let e = 0; e < HYPOTHESIS_COUNT; e++) {
-        chance += posterior.shares[e]! * normalCdf((score + model.mean[cells[e]!]!) * (1 / Math.sqrt(1 + spread)));
-        sum += posterior.shares[e]!;
-      }
-      assert.equal(chanceAt(at), chance / sum);
-    }
-  }
-});
 
 test("a forecast's probabilities are close to the predicted ones, also when success is unlikely", () => {
   let most = 0;
@@ -87,7 +54,7 @@ test("a forecast's probabilities are close to the predicted ones, also when succ
     }
     const slots = Array.from({ length: 54 }, (_, slot) => posterior.lastTriedAt + (2 + 12 * slot) * HOUR);
     const { chances, shares } = buildForecast(model, posterior, slots);
-    const chanceAt = createChanceFunction(model, posterior);
+    const chanceAt = (at: number) => chanceOf(model, posterior, at);
     const sum = (numbers: Iterable<number>) => Iterator.from(numbers).reduce((total, each) => total + each, 0);
     assert.ok(Math.abs(sum(shares) - 1) < 1e-9, "no explanation's chance is lost");
     most = Math.max(most, Math.abs(sum(chances) / sum(slots.map(chanceAt)) - 1));

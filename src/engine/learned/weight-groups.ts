@@ -19,22 +19,15 @@ interface WeightGroup {
 const ROW_VARIANCE_MAX = 0.03;
 const CLASS_VARIANCE_MAX = 0.06;
 
-function groupsByClass(from: number, to: number): WeightGroup[] {
-  const width = (to - from) / CLASS_COUNT;
-  return Array.from({ length: CLASS_COUNT }, (_, classIndex) => ({
-    from: from + classIndex * width,
+function equalGroups(from: number, to: number, count: number): WeightGroup[] {
+  const width = (to - from) / count;
+  return Array.from({ length: count }, (_, n) => ({
+    from: from + n * width,
     width,
     rows: 1,
     varianceMax: CLASS_VARIANCE_MAX,
   }));
 }
-
-const singleGroup = (from: number, to: number): WeightGroup => ({
-  from,
-  width: to - from,
-  rows: 1,
-  varianceMax: CLASS_VARIANCE_MAX,
-});
 
 const groupsByColumn = ({ start, rows }: { start: number; rows: number }): WeightGroup[] =>
   Array.from({ length: COLUMN_GROUPS }, (_, n) => ({
@@ -45,14 +38,14 @@ const groupsByColumn = ({ start, rows }: { start: number; rows: number }): Weigh
   }));
 
 export const WEIGHT_GROUPS: readonly WeightGroup[] = [
-  ...groupsByClass(WEIGHT_STARTS.hour, WEIGHT_STARTS.weekday),
-  ...groupsByClass(WEIGHT_STARTS.weekday, WEIGHT_STARTS.date),
-  singleGroup(WEIGHT_STARTS.date, WEIGHT_STARTS.elapsed),
-  ...groupsByClass(WEIGHT_STARTS.elapsed, WEIGHT_STARTS.tries),
-  ...groupsByClass(WEIGHT_STARTS.tries, WEIGHT_STARTS.gap),
-  ...groupsByClass(WEIGHT_STARTS.gap, WEIGHT_STARTS.weekTries),
-  singleGroup(WEIGHT_STARTS.weekTries, WEIGHT_STARTS.since),
-  ...groupsByClass(WEIGHT_STARTS.dateCell, WEIGHT_STARTS.before),
+  ...equalGroups(WEIGHT_STARTS.hour, WEIGHT_STARTS.weekday, CLASS_COUNT),
+  ...equalGroups(WEIGHT_STARTS.weekday, WEIGHT_STARTS.date, CLASS_COUNT),
+  ...equalGroups(WEIGHT_STARTS.date, WEIGHT_STARTS.elapsed, 1),
+  ...equalGroups(WEIGHT_STARTS.elapsed, WEIGHT_STARTS.tries, CLASS_COUNT),
+  ...equalGroups(WEIGHT_STARTS.tries, WEIGHT_STARTS.gap, CLASS_COUNT),
+  ...equalGroups(WEIGHT_STARTS.gap, WEIGHT_STARTS.weekTries, CLASS_COUNT),
+  ...equalGroups(WEIGHT_STARTS.weekTries, WEIGHT_STARTS.since, 1),
+  ...equalGroups(WEIGHT_STARTS.dateCell, WEIGHT_STARTS.before, CLASS_COUNT),
   ...Object.values(ROWS_BY_KIND).flatMap(groupsByColumn),
 ];
 

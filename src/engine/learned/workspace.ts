@@ -1,10 +1,8 @@
 import { HYPOTHESIS_COUNT } from "./hypotheses.ts";
-import { CELL_WEIGHTS_END, FRESH_TO_SAME_OFFSET } from "./model-layout.ts";
+import { CELL_WEIGHTS_END } from "./model-layout.ts";
 import { CYCLE_COUNT } from "./pay-cycles.ts";
 
 export const MAX_ACTIVE_WEIGHTS = 112;
-/** Hypotheses share cells, so each cell's probability is computed once. */
-export const PAY_CELL_COUNT = 2 * FRESH_TO_SAME_OFFSET;
 
 /** Training reads it right after an observation. */
 export interface Observation {
@@ -42,7 +40,6 @@ export interface Workspace {
   planTables: PlanTables;
   /** Each forecast overwrites the tables of the one before. */
   forecastCount: number;
-  chanceByCell: Float64Array;
   cyclesBefore: Float64Array;
   cyclesAfter: Float64Array;
   /** Of the log-likelihood, by cell. Zero between updates. */
@@ -66,7 +63,6 @@ export const newWorkspace = (): Workspace => ({
   forecastTables: newForecastTables(0),
   planTables: newPlanTables(0),
   forecastCount: 0,
-  chanceByCell: new Float64Array(PAY_CELL_COUNT),
   cyclesBefore: new Float64Array(CYCLE_COUNT),
   cyclesAfter: new Float64Array(CYCLE_COUNT),
   firstDerivatives: new Float64Array(CELL_WEIGHTS_END),

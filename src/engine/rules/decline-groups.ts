@@ -1,5 +1,3 @@
-import { SOURCES } from "./sources.ts";
-
 /** Why a payment failed, as far as the next step depends on it; most restrictive first. */
 export const DECLINE_GROUPS = [
   "REVOKED",
@@ -25,5 +23,3 @@ export const hasExpectedTime = (group: DeclineGroup) =>
 
 export const compareRestriction = (a: DeclineGroup, b: DeclineGroup) =>
   DECLINE_GROUPS.indexOf(a) - DECLINE_GROUPS.indexOf(b);
-
-export const GROUPS_SOURCE = SOURCES.declineGroups;

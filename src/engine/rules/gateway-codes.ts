@@ -107,7 +107,7 @@ const findFirst = <T>(code: string, read: (spelling: string) => T | undefined) =
   return read(whole!) ?? read(split!);
 };
 
-const normalizeSpelling = (code: string) =>
+export const normalizeSpelling = (code: string) =>
   code
     .trim()
     .toLowerCase()

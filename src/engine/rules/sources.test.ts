@@ -4,7 +4,6 @@ import { test } from "node:test";
 import { ADVICE_CODES } from "./advice-codes.ts";
 import { BANK_DEBITS } from "./bank-debits.ts";
 import { listCardNetworks } from "./card-networks.ts";
-import { GROUPS_SOURCE } from "./decline-groups.ts";
 import { CATEGORIES, GATEWAYS } from "./gateway-tables.ts";
 import { RESPONSE_CODES } from "./response-codes.ts";
 import { SOURCES, type Source } from "./sources.ts";
@@ -44,7 +43,7 @@ test("every rule has a source, and every source has a rule", () => {
   const used = new Set([
     ...networks,
     ...rows,
-    GROUPS_SOURCE,
+    SOURCES.declineGroups,
     SOURCES.disputes,
     SOURCES.postponed,
     SOURCES.recoveryRule,

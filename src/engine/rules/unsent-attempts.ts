@@ -1,3 +1,4 @@
+import { normalizeSpelling } from "./gateway-codes.ts";
 import { SOURCES } from "./sources.ts";
 
 /** Stripe's `outcome.network_status` and `outcome.reason` for attempts that it did not send to the network. */
@@ -26,10 +27,4 @@ export const isUnsent = ({
   state === "FAILED" && [paymentGatewayStatus, paymentGatewayErrorCode, networkDeclineCode].some(saysUnsent);
 
 const saysUnsent = (text: string | null | undefined) =>
-  typeof text === "string" &&
-  UNSENT_VALUES.words.has(
-    text
-      .trim()
-      .toLowerCase()
-      .replace(/[\s-]+/g, "_"),
-  );
+  typeof text === "string" && UNSENT_VALUES.words.has(normalizeSpelling(text));
