@@ -72,6 +72,16 @@ test("when the wait after the last attempt takes up the rest of today, only that
   assert.doesNotMatch(late, /card or a confirmation|outage/);
 });
 
+test("an attempt that the customer made is not called the last one", async () => {
+  stage.at(START.getTime() + 11 * HOUR);
+  await stage.invoice();
+  await stage.transaction();
+  stage.at(START.getTime() + 12 * HOUR);
+  await stage.transaction({ id: "txn_2", initiator: "CUSTOMER" });
+  await stage.decide();
+  assert.match(await findText("Why not today?"), /: the last attempt was on Mon 2 March, 22:00\./);
+});
+
 test("under fixed rules the answer says why they chose that time, and that no times are compared", async () => {
   await enterMerchant({ engine: "static" });
   await stage.invoice();

@@ -23,6 +23,7 @@ import { endsRetries } from "../engine/rules/decline-groups.ts";
 import { interpretDecline } from "../engine/rules/interpret-decline.ts";
 import { formatPercent, toHundredths } from "../engine/shares.ts";
 import { declineCodesOf, instrumentOf } from "../recovery/build-decision-facts.ts";
+import { isCardAnswer } from "../recovery/build-history.ts";
 import { describeRequestedAction } from "./customer-request-wording.ts";
 import type { ExplainedCase } from "./load-explained-case.ts";
 
@@ -122,7 +123,7 @@ function describeFirstComparedDay(
   const day = `The first possible day is ${formatDay(localDay(zone, account.days[0]!.at.getTime()))}`;
   const outage = account.reasons.find(isOutageReason);
   if (outage) return `${day}. ${outage}`;
-  const last = transactions.findLast(({ amount, createdAt }) => amount > 0 && createdAt <= madeAt);
+  const last = transactions.findLast((t) => isCardAnswer(t) && t.amount > 0 && t.createdAt <= madeAt);
   const lastAt = last?.createdAt ?? recoveryCase!.unpaidAt;
   const group = last?.state === "FAILED" ? interpretDecline(declineCodesOf(last), instrumentOf(last)).group : "UNKNOWN";
   const windowMs = +recoveryCase!.windowEndsAt - +recoveryCase!.unpaidAt;

@@ -85,7 +85,7 @@ const toPastCharge = (t: TransactionFacts): PastCharge => {
 };
 
 /** A person may have used another card, and a blocked attempt reached no bank. */
-const isCardAnswer = (t: TransactionFacts) =>
+export const isCardAnswer = (t: TransactionFacts) =>
   (t.state === "FAILED" || isApproved(t)) && t.initiator !== "CUSTOMER" && !isUnsent(t);
 
 /** Oldest first. */
