@@ -218,7 +218,7 @@ function planWithFewerRetries(
 ): number[] {
   const { forecast, plan, slots, retryValue } = weighedPlan;
   const planRetryValue = isNotWorthRetrying ? { ...retryValue, cost: 0 } : retryValue;
-  const fewer = planRetries(forecast, count, planRetryValue, plan.limits, plan.excludedSlot);
+  const fewer = planRetries(forecast, count, planRetryValue, plan.limits, plan.excludedSlot, plan.apartMs);
   if (!isSampled && !isHourSampled && !isEvenlySpaced) return [...fewer.slots];
   return [slots[0]!, ...findFollowingSlots(forecast, fewer, slots[0]!)];
 }

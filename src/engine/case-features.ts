@@ -152,7 +152,7 @@ export function codeChangeFeature(first: string | null, code: string | null): st
 }
 
 /**
- * Adds what a retry's decline says about the next retry: one reason may have several codes, each with its own best wait.
+ * Updates the posterior by the code of a retry's decline: one reason may have several codes, each with its own best wait.
  *
  * @param first  the case's first code; null: not reported
  */

@@ -47,6 +47,7 @@ const MIN_GAIN = 1e-9;
  *
  * @param limits  kept by all retries together
  * @param excludedSlot  a slot that no plan may use; -1: none
+ * @param apartMs  the shortest time between two of its retries
  */
 export function planRetries(
   forecast: Forecast,
@@ -54,10 +55,10 @@ export function planRetries(
   retryValue: RetryValue,
   limits: readonly PlanLimit[] = [],
   excludedSlot = -1,
+  apartMs = minGapOf(forecast, retryCount),
 ): RetryPlan {
   const picked = bestOf24Hours(forecast, excludedSlot);
   forecast.computeLaterChances(picked);
-  const apartMs = minGapOf(forecast, retryCount);
   const length = Math.min(retryCount, MAX_PLAN_LENGTH);
   const evaluator = createPlanEvaluator(forecast, retryValue, length, limits, apartMs);
   // By picked slot, the latest known.
@@ -77,9 +78,9 @@ export function planRetries(
 function improvePlan(
   evaluator: PlanEvaluator,
   picked: readonly number[],
-  grownTo: number,
+  greedyValue: number,
 ): Pick<RetryPlan, "slots" | "expectedValue"> {
-  let value = grownTo;
+  let value = greedyValue;
   for (let round = 0; round < MAX_ROUNDS && value > 0; round++) {
     const before = value;
     value = moveEachRetry(evaluator, picked, value);

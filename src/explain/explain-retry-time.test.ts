@@ -51,7 +51,7 @@ test("without a reported attempt, no answer says that one was too recent", async
   await stage.decide();
   assert.match(
     await findText("Why not today?"),
-    /^The first possible day is Wed 4 March: no attempt was reported, and the invoice became unpaid on Mon 2 March, 22:30\. A retry is not considered within 24 hours of that/,
+    /^The first possible day is Wed 4 March: no attempt by the merchant was reported, and the invoice became unpaid on Mon 2 March, 22:30\. A retry is not considered within 24 hours of that/,
   );
 });
 

@@ -128,7 +128,9 @@ function describeFirstComparedDay(
   const group = last?.state === "FAILED" ? interpretDecline(declineCodesOf(last), instrumentOf(last)).group : "UNKNOWN";
   const windowMs = +recoveryCase!.windowEndsAt - +recoveryCase!.unpaidAt;
   const gap = minWaitAfter(group, last?.paymentMethodType ?? null, windowMs);
-  const cause = last ? "the last attempt was" : "no attempt was reported, and the invoice became unpaid";
+  const cause = last
+    ? "the last attempt was"
+    : "no attempt by the merchant was reported, and the invoice became unpaid";
   const times = `one time ${gap < DAY_MS ? "every four hours" : "each half day"}, if the rules allow it`;
   if (+lastAt + gap <= +madeAt)
     return `${day}: it was decided on ${formatTime(zone, madeAt)}, when no time was left that day. Dunlin considers ${times}.`;

@@ -53,7 +53,7 @@ export function writeHistoryWeights(posterior: CasePosterior, at: number, target
   return start + 6;
 }
 
-/** The same in each row. */
+/** The column of each group, which is the same in every row. */
 export function columnsAt({ clock, firstFailedAt, lastTriedAt }: CasePosterior, at: number): Int32Array {
   const day = settlementDay(clock, at);
   return Int32Array.of(

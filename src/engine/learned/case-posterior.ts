@@ -79,7 +79,7 @@ export interface CasePosterior {
 }
 
 export interface CaseFacts
-  extends Pick<CasePosterior, "reason" | "standing" | "features" | "codeFeature" | "rows" | "clock" | "recent"> {
+  extends Pick<CasePosterior, "reason" | "standing" | "features" | "codeFeature" | "rows" | "clock"> {
   /** As reported. */
   code: string | null;
   failedAt: number;
@@ -127,14 +127,14 @@ function kindChancesOf(model: LearnedModel, reason: Reason, code: number | null,
 export const latestAttempts = (attempts: readonly number[]) => attempts.slice(-MAX_WEEK_ATTEMPTS);
 
 export function newCasePosterior(model: LearnedModel, customer: CustomerPosterior, facts: CaseFacts): CasePosterior {
-  const { code, failedAt, ...known } = facts;
+  const { code, failedAt, ...sharedFields } = facts;
   const row = code === null ? null : codeRow(code);
   const kinds = kindChancesOf(model, facts.reason, row, facts.features);
   const shares = new Float64Array(HYPOTHESIS_COUNT);
   for (let c = 0; c < CYCLE_COUNT; c++) shares[c] = kinds[KIND_CYCLE]! * customer.cycles[c]!;
   for (let e = CYCLE_COUNT; e < HYPOTHESIS_COUNT; e++) shares[e] = kinds[kindOf(e)]!;
   return {
-    ...known,
+    ...sharedFields,
     firstReason: facts.reason,
     codeRow: row,
     laterCodeFeature: null,

@@ -57,7 +57,7 @@ function sumWeights({ mean, variance, workspace }: LearnedModel): { score: numbe
 export const uncertaintyScale = (spread: number) => 1 / Math.sqrt(1 + spread);
 
 /**
- * Approval probability before calibration, as `observeRetry` returns and calibration learns from. A forecast does not do: it
+ * Approval probability before calibration, as `observeRetry` returns and calibration learns from. A forecast is no substitute: it
  * leaves out unlikely hypotheses.
  */
 export function chanceOf(model: LearnedModel, posterior: CasePosterior, at: number): number {

@@ -1,4 +1,8 @@
-/** Why a payment failed, as far as the next step depends on it; most restrictive first. */
+/**
+ * Why a payment failed, as far as the next step depends on it; most restrictive first.
+ *
+ * @see docs/sources.md#decline-groups
+ */
 export const DECLINE_GROUPS = [
   "REVOKED",
   "FRAUD",
