@@ -54,15 +54,15 @@ export function writeHistoryWeights(posterior: CasePosterior, at: number, target
 }
 
 /** The column of each group, which is the same in every row. */
-export function columnsAt({ clock, firstFailedAt, lastTriedAt }: CasePosterior, at: number): Int32Array {
+export function columnsAt({ clock, firstFailedAt, lastTriedAt }: CasePosterior, at: number): readonly number[] {
   const day = settlementDay(clock, at);
-  return Int32Array.of(
+  return [
     dayPartColumn(settlementHour(clock, at)),
     COLUMN_STARTS.weekday + weekdayOf(day),
     COLUMN_STARTS.date + dayOfMonth(day) - 1,
     COLUMN_STARTS.elapsed + elapsedBin(at - firstFailedAt),
     COLUMN_STARTS.gap + gapBin(at - lastTriedAt),
-  );
+  ];
 }
 
 /** @returns how many were written */

@@ -17,9 +17,11 @@ import { cycleChances, type LearnedModel, shiftIndex } from "./learned-model.ts"
 import {
   anyDayWeight,
   classOf,
+  FRESH_TO_SAME_OFFSET,
   MAX_WEEK_ATTEMPTS,
   PAID_BETWEEN,
   type Reason,
+  SINCE_PAY_BINS,
   STANDINGS,
   sincePayBins,
   sincePayCell,
@@ -171,11 +173,11 @@ export function fillRetryCells(posterior: CasePosterior, at: number, cells: Int3
   const pay = daysSincePay(day);
   const lastPay = daysSincePay(lastDay);
   const bins = sincePayBins(settlementHour(posterior.clock, at));
+  const firstCell = sincePayCell(posterior.standing, PAID_BETWEEN.fresh, 0, 0);
   for (let c = 0; c < CYCLE_COUNT; c++) {
     const since = pay.row[pay.from + c]!;
     const isSame = day - since === lastDay - lastPay.row[lastPay.from + c]!;
-    const between = isSame ? PAID_BETWEEN.same : PAID_BETWEEN.fresh;
-    cells[c] = sincePayCell(posterior.standing, between, KIND_BY_CYCLE[c]!, bins[since]!);
+    cells[c] = firstCell + KIND_BY_CYCLE[c]! * SINCE_PAY_BINS + bins[since]! + (isSame ? FRESH_TO_SAME_OFFSET : 0);
   }
   for (let e = CYCLE_COUNT; e < HYPOTHESIS_COUNT; e++) cells[e] = otherCell(posterior, e, at);
 }
@@ -193,7 +195,8 @@ export function fillFirstChargeCells(clock: BankClock, at: number, cells: Int32A
   const day = settlementDay(clock, at);
   const { row, from } = daysSincePay(day);
   const bins = sincePayBins(settlementHour(clock, at));
+  const firstCell = sincePayCell(STANDINGS.between, PAID_BETWEEN.first, 0, 0);
   for (let c = 0; c < CYCLE_COUNT; c++)
-    cells[c] = sincePayCell(STANDINGS.between, PAID_BETWEEN.first, KIND_BY_CYCLE[c]!, bins[row[from + c]!]!);
+    cells[c] = firstCell + KIND_BY_CYCLE[c]! * SINCE_PAY_BINS + bins[row[from + c]!]!;
   cells[AMPLE_FUNDS] = WEIGHT_STARTS.ample;
 }
