@@ -1,7 +1,7 @@
 import type { DecisionFacts } from "./decision-facts.ts";
 import { findZone, type Zone } from "./local-time.ts";
 
-/** The most populous zone of each country with several; Intl knows the only zone of all others. IN and VN: Intl has old names. */
+/** The most populous zone of countries with several. Intl knows the only zone of all others, but has old names for IN and VN. */
 const ZONE_BY_COUNTRY: Readonly<Record<string, string>> = {
   AR: "America/Argentina/Buenos_Aires",
   AU: "Australia/Sydney",
@@ -30,7 +30,7 @@ const ZONE_BY_COUNTRY: Readonly<Record<string, string>> = {
   VN: "Asia/Ho_Chi_Minh",
 };
 
-/** Currencies of one country, whose code is their first two letters. USD and EUR are those of several. */
+/** Each belongs to one country, whose code is its first two letters. USD and EUR belong to several countries. */
 const NATIONAL_CURRENCIES: ReadonlySet<string> = new Set(
   `AED ARS AUD BDT BGN BRL CAD CHF CLP CNY COP CZK DKK EGP GBP HKD HUF IDR ILS INR ISK JPY KES
     KRW MXN MYR NGN NOK NZD PEN PHP PKR PLN RON RSD SAR SEK SGD THB TRY TWD UAH UYU VND ZAR`.split(/\s+/),
